@@ -222,8 +222,8 @@ type Trial struct {
 	Design *Design `json:"design,omitempty"`
 	Index  int     `json:"index"` // place in the order in which they were run, from 1
 	Of     int     `json:"of"`    // runs planned
-	// Attempts are the earlier ones at this run, which failed or were ended early and whose results are gone, since the
-	// series was resumed. Those of killed processes are not among them: nobody had seen what they would have shown.
+	// Attempts are the earlier ones at this run, which were begun and did not end well, and whose results are gone, since
+	// the series was resumed.
 	Attempts []Attempt `json:"attempts,omitempty"`
 }
 
@@ -236,8 +236,10 @@ type Attempt struct {
 
 // The values of Attempt.Ending.
 const (
-	AttemptFailed = "failed"
-	AttemptCut    = "cut" // its window was ended early
+	AttemptFailed  = "failed"
+	AttemptCut     = "cut"     // its window was ended early
+	AttemptKilled  = "killed"  // its process, or the machine, ended without a word
+	AttemptStopped = "stopped" // on request, before its window
 )
 
 // The kinds of Trial.Kind.

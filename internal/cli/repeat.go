@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"sixnines/internal/judge"
 	"sixnines/internal/report"
 	"sixnines/internal/trials"
 	"sixnines/result"
@@ -129,11 +128,6 @@ func (s *set) present(broke error) error {
 	if !s.quiet {
 		for _, f := range s.overall() {
 			s.sayObjectives(f.of, f.objectives, s.passing)
-		}
-	}
-	for i, t := range s.Trials {
-		if len(t.Attempts) > 0 && s.kept[i] != nil {
-			s.note("run %d of %d %s", i+1, len(s.Trials), oneLine(judge.Again(t.Attempts)))
 		}
 	}
 	if s.stopped != "" {

@@ -145,7 +145,19 @@ func (s *series) makeAll(ctx context.Context, o trials.Options) error {
 			s.note("%d of %s, about %s left", p.Done, plural(p.Of, "run"), seconds(p.Left.Round(time.Second)))
 		}
 	}
-	return s.Run(o)
+	o.Pausing = func(next *trials.Turn) { s.note("%s begins in %s", whereOf(next), seconds(o.Pause)) }
+	err := s.Run(o)
+	s.noteAgain()
+	return err
+}
+
+// noteAgain says which runs were made again, and why.
+func (s *series) noteAgain() {
+	for i, t := range s.Trials {
+		if again := judge.Again(t.Attempts); again != "" && t.State != trials.Planned {
+			s.note("run %d of %d %s", i+1, len(s.Trials), oneLine(again))
+		}
+	}
 }
 
 // trialSpec describes how to make a trial of a series.
@@ -162,12 +174,6 @@ type trialSpec struct {
 func (s *series) measured(turn *trials.Turn, o trialSpec) (*result.Run, trials.State, error) {
 	show := s.display(s.quiet, cmp.Or(o.scenario, s.cells[turn.Trial.Cell].scenario), endsSeries)
 	defer show.close()
-	if turn.Pause > 0 {
-		show.say(o.where + " begins in " + seconds(turn.Pause))
-	}
-	if !turn.Wait() {
-		return nil, trials.Planned, nil
-	}
 	stops := s.stops.next(func(text string) { show.say(ofWorkload(o.where) + text) })
 	defer s.stops.done()
 	show.say(o.begin)

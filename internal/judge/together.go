@@ -69,12 +69,18 @@ func Again(attempts []result.Attempt) string {
 		return ""
 	}
 	last := attempts[len(attempts)-1]
-	text := "was made again: it was ended early before"
-	if last.Ending == result.AttemptFailed {
-		text = "was made again: it failed before"
+	how := "was ended early"
+	switch last.Ending {
+	case result.AttemptFailed:
+		how = "failed"
+	case result.AttemptKilled:
+		how = "was killed"
+	case result.AttemptStopped:
+		how = "was stopped ahead of its window"
 	}
+	text := "was made again: it " + how + " before"
 	if n := len(attempts); n > 1 {
-		text = fmt.Sprintf("was made again %s times: the last attempt before it ", spell.Count(n)) + map[bool]string{true: "failed", false: "was ended early"}[last.Ending == result.AttemptFailed]
+		text = fmt.Sprintf("was made again %s times: the last attempt before it ", spell.Count(n)) + how
 	}
 	if last.Error != "" {
 		text += " (" + last.Error + ")"

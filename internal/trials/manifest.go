@@ -31,7 +31,7 @@ type State string
 // again, and refused ones if another trial of their cell was made.
 const (
 	Planned State = "planned" // no result exists
-	Running State = "running" // begun; if no process works on the series, it was interrupted
+	Running State = "running" // begun; if no process works on the series, it was killed
 	Made    State = "made"    // its result is complete
 	Cut     State = "cut"     // its window was ended early: the result has the part before
 	Failed  State = "failed"  // Trial.Error says why; a result may exist
@@ -99,22 +99,28 @@ type Trial struct {
 	// is never made again. Empty: it is not set aside.
 	Replaces int    `json:"replaces,omitempty"`
 	Aside    string `json:"aside,omitempty"`
-	// Attempts are the earlier ones that failed or were cut, before the series was resumed.
+	// Attempts are the earlier ones that were begun and did not end well, before the series was resumed.
 	Attempts []result.Attempt `json:"attempts,omitempty"`
 }
 
 // plan returns the part of a trial that does not depend on its progress, in the state Planned,
-// and that an attempt was made if it failed or was cut.
+// and that an attempt was made if it was begun and did not end well. One that still runs was killed: only
+// one process works on a series.
 func (t *Trial) plan() Trial {
 	planned := Trial{Cell: t.Cell, Round: t.Round, Seed: t.Seed, File: t.File, State: Planned, Replaces: t.Replaces, Attempts: t.Attempts}
-	if ending := map[State]string{Failed: result.AttemptFailed, Cut: result.AttemptCut}[t.State]; ending != "" {
-		x := result.Attempt{Ending: ending, Error: t.Error}
-		if t.Began != nil {
-			x.Began = *t.Began
-		}
-		planned.Attempts = append(slices.Clone(t.Attempts), x)
+	if ending := map[State]string{Failed: result.AttemptFailed, Cut: result.AttemptCut, Running: result.AttemptKilled}[t.State]; ending != "" {
+		planned.Attempts = t.attempted(ending)
 	}
 	return planned
+}
+
+// attempted returns the attempts at a trial with the last one, which ended so.
+func (t *Trial) attempted(ending string) []result.Attempt {
+	x := result.Attempt{Ending: ending, Error: t.Error}
+	if t.Began != nil {
+		x.Began = *t.Began
+	}
+	return append(slices.Clone(t.Attempts), x)
 }
 
 // Served is a broker that was started for trials of a series.

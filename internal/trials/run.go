@@ -4,11 +4,15 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"sixnines/result"
 )
 
 // Options are the options of [Series.Run]. Run calls the functions on its caller's goroutine.
 type Options struct {
 	Pause time.Duration // between trials
+	// Pausing is called before each pause with the trial that comes after it; it may be nil.
+	Pausing func(*Turn)
 	// Failures is the number of failed trials in a row that ends the series; below 2:
 	// the first failure ends it.
 	Failures int
@@ -17,7 +21,8 @@ type Options struct {
 	Wanted func(Trial) bool
 	// Ending is closed when no further trial shall begin.
 	Ending <-chan struct{}
-	// Make makes a trial and returns its state; Planned discards the attempt. An error
+	// Make makes a trial and returns its state; Planned: it was stopped before its window, which its attempts
+	// say. An error
 	// ends the series unless the state is Refused, or is Failed and Failures allows it.
 	Make func(*Turn) (State, error)
 	// Both, if not nil, makes the two trials of a round at once, instead of Make, in a series of two cells with the
@@ -44,26 +49,27 @@ type Progress struct {
 type Turn struct {
 	Trial  Trial
 	Cell   Cell
-	Number int           // of the trial in the order, from 1
-	Of     int           // number of trials in the series
-	Path   string        // of the result file
-	Keeper *Keeper       // of brokers
-	Pause  time.Duration // before it; 0: none
-	ending <-chan struct{}
+	Number int     // of the trial in the order, from 1
+	Of     int     // number of trials in the series
+	Path   string  // of the result file
+	Keeper *Keeper // of brokers
 }
 
-// Wait waits for the pause before the trial. It returns false as soon as [Options].Ending is
+// rest waits for the pause before a trial, which does not count as begun meanwhile. It returns false as soon as Ending is
 // closed.
-func (t *Turn) Wait() bool {
-	if t.Pause <= 0 {
+func (o *Options) rest(next *Turn) bool {
+	if o.Pause <= 0 {
 		return true
 	}
-	wait := time.NewTimer(t.Pause)
+	if o.Pausing != nil {
+		o.Pausing(next)
+	}
+	wait := time.NewTimer(o.Pause)
 	defer wait.Stop()
 	select {
 	case <-wait.C:
 		return true
-	case <-t.ending:
+	case <-o.Ending:
 		return false
 	}
 }
@@ -112,10 +118,10 @@ func (s *Series) Run(o Options) error {
 		n := clock.atOnce
 		for k := range n {
 			t := &s.Trials[i+k]
-			turns[k] = Turn{Trial: *t, Cell: s.Cells[t.Cell], Number: i + k + 1, Of: len(s.Trials), Path: filepath.Join(s.dir, t.File), Keeper: &keepers[k], ending: o.Ending}
-			if !first {
-				turns[k].Pause = o.Pause
-			}
+			turns[k] = Turn{Trial: *t, Cell: s.Cells[t.Cell], Number: i + k + 1, Of: len(s.Trials), Path: filepath.Join(s.dir, t.File), Keeper: &keepers[k]}
+		}
+		if !first && !o.rest(&turns[0]) {
+			return nil
 		}
 		first = false
 		began, err := s.turn(turns[:n], func() ([2]State, error) {
@@ -143,7 +149,7 @@ func (s *Series) Run(o Options) error {
 			}
 		}
 		if complete {
-			clock.learn(turns[0].Cell.Takes, s.now().Sub(began)-turns[0].Pause)
+			clock.learn(turns[0].Cell.Takes, s.now().Sub(began))
 		}
 		if o.Progress != nil {
 			o.Progress(s.progress(i+1, clock, o))
@@ -195,6 +201,7 @@ func (s *Series) turn(turns []Turn, made func() ([2]State, error)) (began time.T
 		t := &s.Trials[turns[k].Number-1]
 		state := states[k]
 		if state == Planned {
+			t.Attempts, t.State = t.attempted(result.AttemptStopped), Planned
 			*t = t.plan()
 			continue
 		}

@@ -167,7 +167,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("%d: %+v", i, x)
 		}
 	}
-	for i, want := range []string{"", result.AttemptFailed, result.AttemptCut, "", "", ""} {
+	for i, want := range []string{"", result.AttemptFailed, result.AttemptCut, "", result.AttemptKilled, ""} {
 		x := after.Trials[i].Attempts
 		if len(x) != min(len(want), 1) || len(x) == 1 && (x[0].Ending != want || !x[0].Began.Equal(*before.Trials[i].Began) || x[0].Error != before.Trials[i].Error) {
 			t.Errorf("%d: %+v", i, x)
@@ -343,20 +343,20 @@ func TestTimeLeft(t *testing.T) {
 		defer s.Close()
 		var left []time.Duration
 		end := make(chan struct{})
+		var pausing time.Time
 		err = s.Run(Options{Pause: 10 * time.Second, Ending: end,
-			Make: func(turn *Turn) (State, error) {
-				began := time.Now()
-				if turn.Number == 4 {
+			Pausing: func(next *Turn) {
+				pausing = time.Now()
+				if next.Number == 4 {
 					time.AfterFunc(3*time.Second, func() { close(end) })
 				}
-				if !turn.Wait() {
-					if waited := time.Since(began); waited != 3*time.Second {
-						t.Errorf("waited for %v", waited)
-					}
-					return Planned, nil
+				if state := stored(t, dir).Trials[next.Number-1].State; state != Planned {
+					t.Errorf("in the pause before it trial %d is %s", next.Number, state)
 				}
-				if turn.Number == 1 && time.Since(began) != 0 || turn.Number > 1 && time.Since(began) != 10*time.Second {
-					t.Errorf("%d: waited for %v", turn.Number, time.Since(began))
+			},
+			Make: func(turn *Turn) (State, error) {
+				if pausing.IsZero() != (turn.Number == 1) || turn.Number > 1 && time.Since(pausing) != 10*time.Second {
+					t.Errorf("%d: waited for %v", turn.Number, time.Since(pausing))
 				}
 				time.Sleep(time.Duration(turn.Number) * 2 * time.Second)
 				return Made, nil
@@ -364,8 +364,11 @@ func TestTimeLeft(t *testing.T) {
 			Progress: func(p Progress) { left = append(left, p.Left) },
 		})
 		// Planned is 1 s. The first took 1 s more, the second 3, the third 5.
-		want := []time.Duration{3 * (1 + 1 + 10) * time.Second, 2 * (1 + 2 + 10) * time.Second, (1 + 3 + 10) * time.Second, (1 + 3 + 10) * time.Second}
-		if err != nil || !slices.Equal(left[:3], want[:3]) {
+		want := []time.Duration{3 * (1 + 1 + 10) * time.Second, 2 * (1 + 2 + 10) * time.Second, (1 + 3 + 10) * time.Second}
+		if waited := time.Since(pausing); waited != 3*time.Second {
+			t.Errorf("the end is heard after %v", waited)
+		}
+		if err != nil || !slices.Equal(left, want) {
 			t.Errorf("%v: %v, want %v", err, left, want)
 		}
 	})
