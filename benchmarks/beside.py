@@ -192,6 +192,7 @@ def compare(o, battery, number):
     c = json.loads(r.stdout)
     rows = [row for m in c["metrics"] if m["judged"] for row in m["rows"] if row.get("outcome")]
     return {"took": took, "design": (c.get("design") or {}).get("kind", ""), "pairs": len(c["pairs"]), "biased": bool((c.get("control") or {}).get("biased")),
+            "text": c["text"], "left": [x["why"] for x in c["left_out"] if not x.get("partner")],
             "outcomes": {row["percentile"]: row["outcome"] for row in rows},
             "causes": {row["percentile"]: row["cause"] for row in rows if row.get("cause")},
             "changes": {row["percentile"]: [row["shift"][k] for k in ("ratio", "lo", "hi")] for row in rows if row.get("shift")}}
@@ -210,6 +211,18 @@ def answered(question, c):
     if question == "within":
         return all(outcomes.get(p) == "no difference that matters" for p in ("50", "90"))
     return outcomes.get(question[1:]) == "slower"
+
+
+def decided(c):
+    """What a comparison decides, in words."""
+    if "failed" in c:
+        return c["failed"]
+    says = f"{c['design']}, {c['pairs']} pairs{', control differs' if c['biased'] else ''}: "
+    if not c["outcomes"]:
+        return says + c["text"] + (f" {len(c['left'])} runs are left out, the first: {c['left'][0]}" if c["left"] else "")
+    return says + ", ".join(
+        f"p{q} {x}" + (f" ({c['causes'][q]})" if q in c["causes"] else "") + (" {:+.1f} [{:+.1f}, {:+.1f}] %".format(*((v - 1) * 100 for v in c["changes"][q])) if q in c["changes"] else "")
+        for q, x in c["outcomes"].items())
 
 
 def table(done, batteries):
@@ -292,10 +305,7 @@ def main():
                 f.write(json.dumps({"battery": b, "number": number, "asked": asked} | c) + "\n")
             done.setdefault(b, []).append(c)
             write()
-            says = c["failed"] if "failed" in c else f"{c['design']}, {c['pairs']} pairs{', control differs' if c['biased'] else ''}: " + ", ".join(
-                f"p{q} {x}" + (f" ({c['causes'][q]})" if q in c["causes"] else "") + (" {:+.1f} [{:+.1f}, {:+.1f}] %".format(*((v - 1) * 100 for v in c["changes"][q])) if q in c["changes"] else "")
-                for q, x in c["outcomes"].items())
-            print(f"{b} {number}: {says}; about {spell(left(o, done, batteries))} left", flush=True)
+            print(f"{b} {number}: {decided(c)}; about {spell(left(o, done, batteries))} left", flush=True)
     print(table(done, batteries))
 
 
