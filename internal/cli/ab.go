@@ -88,6 +88,8 @@ objective, or a gate or objective that could not be decided.`,
   sixnines ab kafka --b option.linger=5ms --duration 30s
   sixnines ab redis --for 3m --b size=1kB --percentile 50,90,99
   sixnines ab redis --for 10m --dry-run                  what ten minutes can show
+  sixnines ab kafka --a start=kafka@3.9.1 --b start=kafka@4.3.1 --for 10m
+  sixnines ab redis --b option.client=library --for 3m   what the client library costs
   sixnines ab old.yaml new.yaml --pairs 20 --markdown > comment.md
   sixnines ab nats --b setting.max_pending=1MB --gate --min-effect 10%`,
 		Args:              counted(1, 2, "A, and perhaps B"),

@@ -159,6 +159,7 @@ func (c *Comparison) state(together []figure) error {
 		if err := c.withoutSuspects(f, k, family); err != nil {
 			return err
 		}
+		c.withoutTaken(f.row, f.metric)
 	}
 	return nil
 }
