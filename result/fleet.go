@@ -85,6 +85,8 @@ type Agent struct {
 	// Semantics are this agent's where they are not the header's; nil: they are.
 	Broker    map[string]string `json:"broker,omitempty"`
 	Semantics *Semantics        `json:"semantics,omitempty"`
+	// Service is what its machine's kernel knew of a time service as it began; nil: it does not tell.
+	Service *TimeService `json:"service,omitempty"`
 	// Clock is how its clock was followed, where messages come from agents with other clocks; nil: all have one.
 	Clock *AgentClock `json:"clock,omitempty"`
 }

@@ -347,6 +347,19 @@ type Clock struct {
 	// Shifted says that the messages which the process received were stamped by processes with other clocks. How wrong their
 	// latencies are at most, the result of all processes says: see AgentClock.
 	Shifted bool `json:"shifted,omitempty"`
+	// Service is what the kernel knew of a time service as the header was written; nil: it does not tell, or the result is of an
+	// earlier version.
+	Service *TimeService `json:"service,omitempty"`
+}
+
+// TimeService is what a time service (chrony, ntpd, ptp4l and phc2sys, systemd-timesyncd) has told the kernel of the wall clock, see
+// adjtimex(2). It decides no verdict: the monotonic clocks of a fleet are compared by exchanges.
+type TimeService struct {
+	Synchronised bool    `json:"synchronised"`
+	Offset       int64   `json:"offset_ns"`          // that the kernel still slews away
+	Frequency    float64 `json:"frequency_ppm"`      // by which it corrects the clock's rate
+	MostError    int64   `json:"max_error_ns"`       // as the service estimates it; it grows by 500 ppm until it is told again
+	Error        int64   `json:"estimated_error_ns"` // likewise
 }
 
 // FactProcessors is the name of the [Fact] that says how many logical processors the generator may use.

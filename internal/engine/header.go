@@ -33,6 +33,9 @@ func (r *run) writeHeader(start int64) error {
 	if _, several := r.Shift(start); several && r.Segment.Role == result.RoleConsumers {
 		h.Clock.Shifted = true
 	}
+	if s, ok := vitals.ReadTimeService(); ok && r.Virtual == nil {
+		h.Clock.Service = (*result.TimeService)(&s)
+	}
 	if r.config.Path != nil {
 		h.Network = r.config.Path.Network()
 	}

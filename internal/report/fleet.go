@@ -23,6 +23,10 @@ func agentsTable(s *subject) *table {
 	if p := f.Probe; p != nil {
 		x.Caption += " Agent " + p.Name + " had no part in the load: it ran the probe beside it."
 	}
+	services := slices.ContainsFunc(f.Agents, func(a result.Agent) bool { return a.Service != nil })
+	if services {
+		x.Head = append(x.Head, columnHeads("l", "time service")...)
+	}
 	for _, a := range f.Agents {
 		verdict := plain(string(a.Status))
 		if a.Lost {
@@ -32,9 +36,24 @@ func agentsTable(s *subject) *table {
 		if l, known := a.Latencies[m]; known {
 			p50, p99, most = duration(l.P50), duration(l.P99), duration(l.Max)
 		}
-		x.add(plain(a.Name), cmp.Or(plain(a.Host), "–"), segmentText(&a.Segment), count(a.Sent), p50, p99, most, verdict)
+		row := []string{plain(a.Name), cmp.Or(plain(a.Host), "–"), segmentText(&a.Segment), count(a.Sent), p50, p99, most, verdict}
+		if services {
+			row = append(row, serviceText(a.Service))
+		}
+		x.add(row...)
 	}
 	return x
+}
+
+// serviceText says what the kernel of an agent's machine knew of a time service.
+func serviceText(s *result.TimeService) string {
+	switch {
+	case s == nil:
+		return "not known"
+	case !s.Synchronised:
+		return "not synchronised"
+	}
+	return fmt.Sprintf("offset %s, error at most %s, %+.1f ppm", duration(s.Offset), duration(s.MostError), s.Frequency)
 }
 
 // segmentText names a segment, from 1.

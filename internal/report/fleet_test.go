@@ -24,6 +24,16 @@ func TestAgents(t *testing.T) {
 			t.Errorf("the report lacks %q:\n%s", want, text.String())
 		}
 	}
+	run.Header.Fleet.Agents[0].Service = &result.TimeService{Synchronised: true, Offset: -12_000, MostError: 3e6, Frequency: 5.25}
+	text.Reset()
+	if err := writeMarkdown(&text, []*result.Run{run}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| SUSPECT | offset -12.0 µs, error at most 3.00 ms, +5.2 ppm |", "| lost: its result has no end | not known |"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, text.String())
+		}
+	}
 	run.Header.Fleet, run.Header.Segment = nil, &result.Segment{Index: 1, Of: 3}
 	text.Reset()
 	if err := writeMarkdown(&text, []*result.Run{run}); err != nil {

@@ -33,6 +33,8 @@ func Fingerprint(modules ...string) []Fact {
 type syncState struct {
 	synchronised       bool
 	maxError, estError time.Duration
+	offset             time.Duration // that is still slewed away
+	frequency          float64       // ppm
 }
 
 // facts collects the facts of one section.

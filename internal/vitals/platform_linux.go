@@ -327,7 +327,13 @@ func clockSync() (syncState, error) {
 	if err != nil {
 		return syncState{}, fmt.Errorf("adjtimex: %w", err)
 	}
+	unit := time.Microsecond
+	if t.Status&unix.STA_NANO != 0 {
+		unit = time.Nanosecond
+	}
 	return syncState{
+		offset:       time.Duration(t.Offset) * unit,
+		frequency:    float64(t.Freq) / (1 << 16),
 		synchronised: state != unix.TIME_ERROR && t.Status&unix.STA_UNSYNC == 0,
 		maxError:     time.Duration(t.Maxerror) * time.Microsecond,
 		estError:     time.Duration(t.Esterror) * time.Microsecond,

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -177,6 +178,18 @@ func TestAFleetIsMerged(t *testing.T) {
 		t.Errorf("%+v, %+v", o.Ends, run.Counters)
 	}
 	isSum(t, run, c.File)
+	for i, a := range run.Header.Fleet.Agents { // what a kernel knows of a time service, each agent says of its own
+		of, err := result.Load(Sources(c.File, run.Header.Fleet)[i].Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := of.Header.Clock.Service; runtime.GOOS == "linux" && (s == nil || s.MostError < 0) || (a.Service == nil) != (s == nil) || s != nil && *a.Service != *s {
+			t.Errorf("agent %s says %+v of its time service, and the merged result %+v", a.Name, s, a.Service)
+		}
+	}
+	if run.Header.Clock.Service != nil {
+		t.Error("the merged result has the time service of one agent")
+	}
 	if len(seen) == 0 || !slices.ContainsFunc(seen, func(p engine.Progress) bool {
 		return p.Phase == result.PhaseMeasure && p.Asked == 600 && p.Count > 0 && p.P50 >= 2*time.Millisecond && p.Max >= p.P50
 	}) {

@@ -31,6 +31,7 @@ func writeLost(path string, others []result.Header, m coordinator.Member, start 
 	for _, h := range others {
 		h.ID, h.Segment = id, &segment
 		h.Machine, h.SetupTimes, h.Floor, h.Limit, h.SameHost = nil, nil, nil, nil, false
+		h.Clock.Service = nil
 		h.Clock.Domain, h.Clock.Start = m.Clock, start+m.Offset
 		if h.Rate = 0; segment.Role != result.RoleProbe {
 			h.Rate, err = plannedRate(&h)

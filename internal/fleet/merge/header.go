@@ -32,7 +32,7 @@ func (m *merger) header(i int, ends []*ending) (*result.Header, error) {
 	if i < len(m.whole.Scenarios) {
 		h.Scenario = m.whole.Scenarios[i]
 	}
-	h.Fleet, h.Clock.Shifted = &result.Fleet{}, false
+	h.Fleet, h.Clock.Shifted, h.Clock.Service = &result.Fleet{}, false, nil // each machine has its own
 	var facts [][]result.Fact
 	var all []*result.Header
 	h.Rate = 0
@@ -119,7 +119,7 @@ func slower(a, b []result.SetupTime) []result.SetupTime {
 // agentOf describes an agent by its own result.
 func agentOf(a *agent, h *result.Header, e *ending, load int) result.Agent {
 	run := e.runs[load]
-	x := result.Agent{Name: a.name, Host: a.host, ID: h.ID, Segment: *h.Segment, Domain: h.Clock.Domain, Started: h.Started, Lost: !e.closed[load],
+	x := result.Agent{Name: a.name, Host: a.host, ID: h.ID, Segment: *h.Segment, Domain: h.Clock.Domain, Service: h.Clock.Service, Started: h.Started, Lost: !e.closed[load],
 		End: int64(h.Window), Sent: run.Counters.Sent}
 	if c := run.Closing; c != nil {
 		x.End = c.End
