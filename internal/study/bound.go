@@ -154,7 +154,7 @@ func (d *decider) steady() Verdict {
 		}
 		switch {
 		// A run that was not assessed may be of either class.
-		case isNot >= LeastRounds && is+other+missing.rounds == 0:
+		case another(isNot, is+isNot+other+missing.rounds):
 			return Disagrees
 		case is < LeastRounds || isNot+other+missing.rounds > 0:
 			v = Undecidable
@@ -165,6 +165,17 @@ func (d *decider) steady() Verdict {
 		return Undecidable
 	}
 	return v
+}
+
+// otherwise is the share of runs of another class up to which a system still counts as steady: the test of a course errs
+// now and then.
+const otherwise = 0.1
+
+// another reports whether more than that share of a system's runs are of another class, with [Confidence], if
+// isNot of n are, of which there are [LeastRounds] at least.
+func another(isNot, n int) bool {
+	low, _, ok := stats.ProportionInterval(int64(isNot), int64(n), Confidence)
+	return ok && n >= LeastRounds && low > otherwise
 }
 
 // occurs decides whether figures are 0, or above it. One round in which something occurred shows that

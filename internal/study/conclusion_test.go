@@ -381,3 +381,25 @@ func TestSteadyOfRunsThatDecideNothing(t *testing.T) {
 		}
 	}
 }
+
+// A course is not of a class if more runs are of another one than a test of courses errs in. Runs that were not
+// assessed count as if they were of the class.
+func TestSteadyOfRunsThatDiffer(t *testing.T) {
+	s := small(t, "      - {kind: steady, cells: [x/r-100], class: flat}")
+	other := func(s *result.Summary, _ *result.Distribution) { s.Steady.P50.Class = "drift" }
+	for _, tt := range []struct {
+		flat, drifting, unknown int
+		want                    Verdict
+	}{{3, 3, 0, Disagrees}, {2, 3, 1, Disagrees}, {4, 2, 0, Undecidable}, {6, 3, 0, Undecidable}, {5, 4, 0, Disagrees}, {0, 5, 0, Undecidable}, {0, 6, 0, Disagrees}, {6, 0, 0, Agrees}} {
+		x := slices.Repeat([]*result.Run{ms(1)}, tt.flat)
+		for range tt.drifting {
+			x = append(x, spoilt(1, other))
+		}
+		for range tt.unknown {
+			x = append(x, spoilt(1, unstable))
+		}
+		if d := Decide(outcome(t, s, Default, map[string][]*result.Run{"x/r-100": x}))[0]; d.Verdict != tt.want {
+			t.Errorf("%+v: %+v", tt, d)
+		}
+	}
+}

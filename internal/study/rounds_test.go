@@ -86,7 +86,7 @@ func TestAbsentRoundsDecideNothingThatTheyCouldChange(t *testing.T) {
 	}{
 		{"none", six, nil, map[string]Verdict{"below": Agrees, "above": Agrees, "share": Agrees, "steady": Agrees, "drift": Disagrees, "faster": Agrees}},
 		{"20 failed", six, failed(20), map[string]Verdict{"below": Undecidable, "above": Undecidable, "share": Undecidable, "steady": Undecidable, "drift": Undecidable, "faster": Undecidable}},
-		{"1 failed", six, failed(1), map[string]Verdict{"below": Undecidable, "above": Undecidable, "share": Undecidable, "steady": Undecidable, "drift": Undecidable, "faster": Undecidable}},
+		{"1 failed", six, failed(1), map[string]Verdict{"below": Undecidable, "above": Undecidable, "share": Undecidable, "steady": Undecidable, "drift": Disagrees, "faster": Undecidable}},
 		{"1 not made", six, make([]TrialOutcome, 1), map[string]Verdict{"below": Undecidable, "steady": Undecidable, "faster": Undecidable}},
 		{"1 of 19 failed", many, failed(1), map[string]Verdict{"below": Agrees, "above": Agrees, "share": Agrees, "steady": Undecidable}},
 		{"20 overloaded", slices.Concat(six, slices.Repeat([]*result.Run{spoilt(1, unstable)}, 20)), nil,
