@@ -76,6 +76,8 @@ type Harness struct {
 	Given func(run, topic string) (name, group string)
 	// Keyed says that what Given returns is a key, which need not exist.
 	Keyed bool
+	// Elsewhere is a target of the same account where it may nothing, for RunLimited. Nil: under another prefix.
+	Elsewhere *driver.Target
 	// Forgets says that the broker forgets the place of a group that has no consumers.
 	Forgets bool
 	// Unacked counts the messages of topics with run in their names that the broker has

@@ -233,12 +233,14 @@ func limitedChecks() []string {
 }
 
 // RunLimited runs those checks of Run that need different rights, for a target whose account has the driver's
-// under Target.Prefix and no others: under another prefix it must be refused.
+// under Target.Prefix and no others: under another prefix, or Elsewhere, it must be refused.
 func RunLimited(t *testing.T, h Harness) {
 	t.Helper()
 	t.Run("limited", func(t *testing.T) {
 		other := h
-		other.Target.Prefix = "other" + h.Entry.Naming.Separator
+		if other.Target.Prefix = "other" + h.Entry.Naming.Separator; h.Elsewhere != nil {
+			other.Target = *h.Elsewhere
+		}
 		err := with(t.Context(), &other, topics("t0"), func(r *rig) error {
 			_, err := r.consumer(t.Context(), 0, "", newInbox(), "t0")
 			return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -155,6 +156,7 @@ func harness(t *testing.T, c *brokers.Cluster, more map[string]any) drivertest.H
 
 func TestConformance(t *testing.T) {
 	c := brokertest.Start(t, "pulsar", login())
+	_, secured := brokertest.Secured(t, "pulsar", pulsar.Entry(), brokers.Options{Settings: login().Settings})
 	t.Run("clean", func(t *testing.T) {
 		for _, more := range []map[string]any{nil, {"partitions": 2}} {
 			sessiontest.Cleans(t, pulsar.Entry().Driver, driver.Target{URL: c.URL, Options: with(c, more)}, true)
@@ -164,10 +166,15 @@ func TestConformance(t *testing.T) {
 		h := harness(t, c, nil)
 		h.Impatient = &driver.Target{URL: c.URL, Options: with(c, map[string]any{"keep_alive": "1s"})}
 		h.Silence = 3 * time.Second
-		h.Encrypted = brokertest.Encrypted(t, "pulsar", login(), func(c *brokers.Cluster) driver.Target {
-			return driver.Target{URL: c.URL, Options: with(c, nil)}
-		})
+		h.Encrypted = &secured
 		drivertest.Run(t, h)
+	})
+	// A role that has the driver's rights and no others.
+	t.Run("secured", func(t *testing.T) {
+		elsewhere := secured
+		elsewhere.Options = maps.Clone(secured.Options)
+		elsewhere.Options["namespace"] = "public/default"
+		drivertest.RunLimited(t, drivertest.Harness{Entry: pulsar.Entry(), Target: secured, Elsewhere: &elsewhere})
 	})
 	if testing.Short() {
 		t.Skip("the default only")

@@ -57,6 +57,7 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Naming:  naming(),
+		Rights:  rights,
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).reach),
 	}

@@ -38,6 +38,7 @@ func Pulsar() Product {
 		Name:     "pulsar",
 		Summary:  "Apache Pulsar standalone: broker, bookie and metadata in one process",
 		Drivers:  []string{"pulsar"},
+		Secures:  []string{"pulsar"},
 		Clusters: []int{1},
 		Starts:   20 * time.Second,
 		Variable: "PULSAR_HOME",
@@ -159,6 +160,16 @@ func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, 
 	if o.User != "" || o.Password != "" {
 		info["token"] = pulsarLogin(settings, o)
 	}
+	var login *Access
+	if o.account != nil {
+		// The token of the administrator stays here.
+		login = &Access{Options: map[string]string{"namespace": pulsarTenant + "/" + pulsarNamespace}, Files: map[string]string{"token": o.securedPath("token")}}
+		if err := os.WriteFile(login.Files["token"], []byte(pulsarToken(o.account.user, pulsarKey(o))), 0o600); err != nil {
+			return nil, err
+		}
+		delete(info, "token")
+		settings["authorizationEnabled"] = "true"
+	}
 	own := maps.Clone(o.Settings)
 	maps.DeleteFunc(own, func(name, _ string) bool { return strings.HasPrefix(name, "java.") })
 	maps.Copy(settings, own)
@@ -200,7 +211,10 @@ func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, 
 			if err := listens(address)(ctx); err != nil {
 				return err
 			}
-			return pulsarAnswers(ctx, control, token)
+			if err := pulsarAnswers(ctx, control, token); err != nil || o.account == nil {
+				return err
+			}
+			return pulsarAccount(ctx, control, token, o.account)
 		}}
 	return &deployment{
 		// The driver makes and removes topics by the web service.
@@ -209,6 +223,7 @@ func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, 
 		settings: among(settings, "journalSyncData", "maxMessageSize", "brokerDeduplicationEnabled", "managedLedgerDefaultAckQuorum",
 			"managedLedgerNewEntriesCheckDelayInMillis"),
 		nodes: []process{node},
+		login: login,
 	}, nil
 }
 
@@ -238,17 +253,23 @@ func pulsarMachine(java string, in Installation, dir string, settings map[string
 // pulsarLogin sets login by tokens for all clients, the broker's internal ones included, and
 // returns the token of o.User.
 func pulsarLogin(settings map[string]string, o *Options) string {
-	key := sha256.Sum256([]byte(o.Password))
-	token := pulsarToken(o.User, key[:])
+	key := pulsarKey(o)
+	token := pulsarToken(o.User, key)
 	maps.Copy(settings, map[string]string{
 		"authenticationEnabled":                "true",
 		"authenticationProviders":              "org.apache.pulsar.broker.authentication.AuthenticationProviderToken",
-		"tokenSecretKey":                       "data:;base64," + base64.StdEncoding.EncodeToString(key[:]),
+		"tokenSecretKey":                       "data:;base64," + base64.StdEncoding.EncodeToString(key),
 		"superUserRoles":                       o.User,
 		"brokerClientAuthenticationPlugin":     "org.apache.pulsar.client.impl.auth.AuthenticationToken",
 		"brokerClientAuthenticationParameters": "token:" + token,
 	})
 	return token
+}
+
+// pulsarKey signs tokens.
+func pulsarKey(o *Options) []byte {
+	key := sha256.Sum256([]byte(o.Password))
+	return key[:]
 }
 
 // pulsarToken returns a JSON Web Token (RFC 7519) of a role, signed by HMAC and SHA-256.

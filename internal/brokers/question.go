@@ -47,11 +47,23 @@ func fetch(ctx context.Context, url string) ([]byte, error) { return fetchWith(c
 
 // fetchWith is fetch with the header, if it is not nil.
 func fetchWith(ctx context.Context, url string, header http.Header) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
-	defer cancel()
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	text, status, err := call(ctx, http.MethodGet, url, header, nil)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%s: %d: %.200q", url, status, bytes.TrimSpace(text))
+	}
 	if err != nil {
 		return nil, err
+	}
+	return text, nil
+}
+
+// call makes a request and returns what is answered, with the status.
+func call(ctx context.Context, method, url string, header http.Header, body []byte) (text []byte, status int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, 0, err
 	}
 	if header != nil {
 		q.Header = header
@@ -59,17 +71,13 @@ func fetchWith(ctx context.Context, url string, header http.Header) ([]byte, err
 	q.Close = true // no connection stays open after the start
 	a, err := http.DefaultClient.Do(q)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer a.Body.Close()
-	text, err := io.ReadAll(a.Body)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", url, err)
+	if text, err = io.ReadAll(a.Body); err != nil {
+		err = fmt.Errorf("%s: %w", url, err)
 	}
-	if a.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s: %.200q", url, a.Status, bytes.TrimSpace(text))
-	}
-	return text, nil
+	return text, a.StatusCode, err
 }
 
 // ask reads the JSON at the URL into answer.
