@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"sixnines/driver"
@@ -20,7 +21,7 @@ import (
 // Collector keeps what the agents record, each in a file of its own, and merges that into one result. It implements
 // coordinator.Collector, and belongs to one run.
 type Collector struct {
-	// File is the result; it must not exist. The agents' are in [result.AgentsDir] of it.
+	// File is the result; it must not exist, but as the result of the same run. The agents' are in [result.AgentsDir] of it.
 	File  string
 	Whole merge.Whole
 	// Acts are carried out from the common start on, until the agents have ended; nil: no actions.
@@ -34,6 +35,7 @@ type Collector struct {
 	// Observe, if not nil, is called with what all agents together did last, about once an interval.
 	Observe func(engine.Progress)
 
+	again    bool // File is there, of the same run
 	started  *coordinator.Started
 	files    []*os.File
 	begins   *time.Timer
@@ -58,7 +60,9 @@ func (c *Collector) Result() *result.Run { return c.run }
 // Begin implements coordinator.Collector.
 func (c *Collector) Begin(s *coordinator.Started) error {
 	if _, err := os.Stat(c.File); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w", c.File, errors.Join(err, fs.ErrExist))
+		if c.again = err == nil && c.isOf(s); !c.again {
+			return fmt.Errorf("%s: %w", c.File, errors.Join(err, fs.ErrExist))
+		}
 	}
 	if err := os.MkdirAll(result.AgentsDir(c.File), 0o755); err != nil {
 		return err
@@ -85,6 +89,27 @@ func (c *Collector) Begin(s *coordinator.Started) error {
 		c.begins = time.AfterFunc(time.Duration(s.Start-clock.Now()), c.Begun)
 	}
 	return nil
+}
+
+// isOf reports whether the result that is there is of this very run: another coordinator had merged it, and died before the agents
+// knew. The agents are the same, and began at the same instants of their clocks.
+func (c *Collector) isOf(s *coordinator.Started) bool {
+	all, err := headersOf(c.File)
+	if err != nil || len(all) == 0 || all[0].Fleet == nil {
+		return false
+	}
+	agents := all[0].Fleet.Agents
+	for _, m := range s.Members {
+		if Beside(m.Segment) {
+			continue
+		}
+		i := slices.IndexFunc(agents, func(a result.Agent) bool { return a.Name == m.Name })
+		h, err := headersOf(c.path(m))
+		if i < 0 || err != nil || len(h) == 0 || h[0].ID != agents[i].ID || agents[i].Start == nil || h[0].Clock.Start-int64(h[0].From) != s.Start+m.Offset+agents[i].Start.Late {
+			return false
+		}
+	}
+	return true
 }
 
 // path is where the result of an agent is.
@@ -140,6 +165,11 @@ func (c *Collector) Finish(ends []coordinator.End) error {
 		sources = append(sources, merge.Source{Name: m.Name, Host: m.Host, Path: c.path(m)})
 	}
 	c.Whole.Clocks, c.Whole.Starts = c.clocks(ends), c.starts(ends)
+	if c.again { // all records are here once more
+		if err := os.Remove(c.File); err != nil {
+			return err
+		}
+	}
 	run, err := merge.Files(c.File, sources, c.Whole)
 	if err != nil {
 		return err
