@@ -96,7 +96,7 @@ func (env *Env) pageProbe(file string) error {
 	case errors.Is(err, fs.ErrExist):
 		return wrongUsage("name another file", "%s already exists", file)
 	case err != nil:
-		return failed("create the directory first, or name another file with --html FILE", fmt.Errorf("%s cannot be written: %w", file, err))
+		return wrongUsage("create the directory first, or name another file with --html FILE", "%s cannot be written: %w", file, err)
 	}
 	return nil
 }

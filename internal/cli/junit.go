@@ -12,16 +12,20 @@ import (
 )
 
 // junitProbe proves that a JUnit file can be written, before anything is run.
-func (env *Env) junitProbe(file string) error {
+func (env *Env) junitProbe(file string) error { return env.replaceProbe(file, "--junit", "junit.xml") }
+
+// replaceProbe proves that a file can be made or replaced, before anything is run: the value of a flag,
+// which usually has a name such as that one. Empty: it is not asked for.
+func (env *Env) replaceProbe(file, flag, name string) error {
 	if file == "" {
 		return nil
 	}
 	path := env.path(file)
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return wrongUsage("name a file in it, such as --junit "+filepath.Join(file, "junit.xml"), "%s is a directory", file)
+		return wrongUsage("name a file in it, such as "+flag+" "+filepath.Join(file, name), "%s is a directory", file)
 	}
-	if err := unmade(os.CreateTemp(filepath.Dir(path), ".sixnines-*")); err != nil {
-		return failed("create the directory first, or name another file with --junit FILE", fmt.Errorf("%s cannot be written: %w", file, err))
+	if err := filelock.Replaceable(path); err != nil {
+		return wrongUsage("create the directory first, or name another file with "+flag+" FILE", "%s cannot be written: %w", file, err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"sixnines/internal/filelock"
 	"sixnines/scenario"
 )
 
@@ -74,19 +75,18 @@ func unmade(f *os.File, err error) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// writeNew writes a file that must not exist yet, unless replace is set. It leaves nothing
-// behind if write fails.
+// writeNew writes a file that must not exist yet, unless replace is set, see [filelock.Replace]. It
+// leaves nothing behind if write fails, and an old file as it is.
 func (env *Env) writeNew(name string, replace bool, write func(w io.Writer) error) error {
 	// In memory first: a report that fails half-way must not cost the old file.
 	var text bytes.Buffer
 	if err := write(&text); err != nil {
 		return err
 	}
-	mode := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if replace {
-		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+		return filelock.Replace(env.path(name), 0o644, func(w io.Writer) error { _, err := w.Write(text.Bytes()); return err })
 	}
-	f, err := os.OpenFile(env.path(name), mode, 0o644)
+	f, err := os.OpenFile(env.path(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}

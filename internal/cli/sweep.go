@@ -136,8 +136,10 @@ type sweepPlan struct {
 
 // check plans the sweep and refuses one that cannot be.
 func (s *sweepRuns) check(_ context.Context, a *app) (err error) {
-	s.planned, err = a.planSweep(s.args, s.flags, s.sweepOptions)
-	return err
+	if s.planned, err = a.planSweep(s.args, s.flags, s.sweepOptions); err != nil || s.dryRun {
+		return err
+	}
+	return a.replaceProbe(s.csv, "--csv", "sweep.csv")
 }
 
 func (s *sweepRuns) plan() (design, error) {
