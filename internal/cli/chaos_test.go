@@ -1,8 +1,14 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"sixnines/drivers/all"
 	"sixnines/drivers/redisstreams"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -60,5 +66,27 @@ func TestLossesOfARun(t *testing.T) {
 		if lost != tt.lost || (err == nil) != tt.decided {
 			t.Errorf("%s: %d, %v", tt.name, lost, err)
 		}
+	}
+}
+
+// A search that is stopped before a run lost something has found nothing, and decided nothing.
+func TestShrinkStopped(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "x.yaml"), []byte("target: {driver: mem}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	stderr := &signaller{cues: []string{"trial 1, 1 action: 0 acknowledged messages lost"}, signals: make(chan os.Signal, 1)}
+	var out bytes.Buffer
+	code := Main(t.Context(), Env{Args: []string{"chaos", "shrink", "x.yaml", "--tries", "100", "--option", "ack=broker", "--rate", "200/s", "--duration", "300ms", "--warmup", "500ms",
+		"--set", "actions=[{at: 100ms, pause: consumers, for: 50ms}]", "--json"},
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: stderr, Dir: dir, Drivers: all.Set(), Tool: BuiltTool(),
+		Signals: func() (<-chan os.Signal, func()) { return stderr.signals, func() {} }})
+	text := stderr.text.String()
+	if code != exitThreshold || !strings.Contains(text, "it is not decided whether the whole timeline loses messages; the same command with --resume ") || strings.Contains(text, "even shorter") {
+		t.Errorf("exit code %d:\n%s", code, text)
+	}
+	var o shrinkObject
+	if err := json.Unmarshal(out.Bytes(), &o); err != nil || !o.Stopped || o.Shortest || o.Actions != nil || len(o.Trials) == 0 {
+		t.Errorf("%v: %s", err, out.String())
 	}
 }

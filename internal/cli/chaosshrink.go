@@ -43,7 +43,8 @@ Flags override the scenario, as for sixnines run. Results contain no passwords, 
 logins again. --resume continues a search. The results are in one directory, with the
 scenario that was found as shortest.yaml.
 
-Exit codes: 0 found; 1 failure; 2 wrong usage; 3 the whole timeline lost nothing.`,
+Exit codes: 0 found; 1 failure; 2 wrong usage; 3 the whole timeline lost nothing, or the
+search was stopped before a run lost something.`,
 		Example: `  sixnines run redis --chaos 7 --duration 60s
   sixnines chaos shrink results/redis-deliver-20261126T140200Z-1f2e3d4c.jsonl
   sixnines chaos shrink faults.yaml --tries 5 --json`,
@@ -266,9 +267,12 @@ const (
 // shrinkObject is what was found, as JSON.
 type shrinkObject struct {
 	Directory string   `json:"directory"`
-	Actions   []string `json:"actions"`  // of the shortest timeline that loses messages; null: the whole one loses none
+	Actions   []string `json:"actions"`  // of the shortest timeline that loses messages; null: none was found
 	Of        int      `json:"of"`       // actions of the whole timeline
 	Shortest  bool     `json:"shortest"` // none of them can be left out: the search was not stopped
+	// Stopped says that the search was stopped: it may have found a shorter timeline or, without
+	// actions, one at all.
+	Stopped bool `json:"stopped"`
 	// Trials are the runs in their order.
 	Trials  []shrinkTrial `json:"trials"`
 	Format  string        `json:"format"`
@@ -295,7 +299,7 @@ func (x *shrinkRun) show(ended error) error {
 			return err
 		}
 	}
-	object := shrinkObject{Directory: x.dir, Of: len(x.all), Shortest: found && !stopped && ended == nil, Trials: x.tried, Format: shrinkFormat, Version: shrinkVersion}
+	object := shrinkObject{Directory: x.dir, Of: len(x.all), Shortest: found && !stopped && ended == nil, Stopped: stopped, Trials: x.tried, Format: shrinkFormat, Version: shrinkVersion}
 	if found {
 		object.Actions = []string{}
 	}
@@ -316,11 +320,14 @@ func (x *shrinkRun) show(ended error) error {
 	} else if !stopped {
 		fmt.Fprintf(x.Stdout, "%s: nothing acknowledged was lost in %s\n", plural(len(x.all), "action"), plural(len(x.tried), "run"))
 	}
-	if stopped {
+	switch {
+	case stopped && found:
 		x.note("stopped: an even shorter timeline may lose messages; the same command with --resume %s continues", x.dir)
+	case stopped:
+		x.note("stopped: it is not decided whether the whole timeline loses messages; the same command with --resume %s continues", x.dir)
 	}
 	x.note("results %s", x.dir)
-	if ended == nil && !found && !stopped {
+	if ended == nil && !found {
 		return status(exitThreshold)
 	}
 	return ended
