@@ -76,7 +76,8 @@ func (env *Env) interruptible(ctx context.Context, cause func(who string) error)
 // Before the window there is nothing to keep, so the first signal ends the run.
 type interrupts struct {
 	early  context.Context // ends with the first signal
-	abort  chan struct{}   // closed by the second signal
+	abort  chan struct{}   // closed by the second signal, see end
+	once   sync.Once       // of closing abort: a signal and finish may come together
 	giveUp chan struct{}   // closed by the third signal
 	stop   func()
 	cancel context.CancelFunc // ends early
@@ -123,19 +124,33 @@ func (i *interrupts) signal(n int, who string) {
 		i.cancel()
 	case n == 2 && !i.vain.Load():
 		i.say(who + ": stopping at once.")
-		close(i.abort)
+		i.end()
 	case n == 3:
 		i.say(who + ": not waiting any longer.")
 		close(i.giveUp)
 	}
 }
 
+// finish ends the window now, or the run before its window, for a reason of our own.
+func (i *interrupts) finish(why string) {
+	if !i.measuring.Load() {
+		i.say(why + ": stopping; nothing has been measured yet.")
+		i.forgo()
+		return
+	}
+	i.say(why + ": the window ends here; waiting for the last messages.")
+	i.cancel()
+}
+
 // forgo ends the run before its window.
 func (i *interrupts) forgo() {
 	i.vain.Store(true)
 	i.cancel()
-	close(i.abort)
+	i.end()
 }
+
+// end ends the run at once.
+func (i *interrupts) end() { i.once.Do(func() { close(i.abort) }) }
 
 // seriesStops turns signals into actions on a series of runs. All runs of a series have the
 // same length, so half a run is useless: the first signal ends the series after the current

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,27 +201,31 @@ func (o runOptions) check(scenarios int) error {
 func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry, o runOptions) (err error) {
 	name := resultName(s, time.Now())
 	file := beside(o.out, name, ".jsonl")
+	var records *stream // nil: they go to a directory
 	if o.out == toStdout {
-		records, cannot := a.newStream(name)
-		if cannot != nil {
-			return cannot
+		if records, err = a.newStream(name); err != nil {
+			return err
 		}
 		file = records.file
-		defer func() {
-			lost := records.close()
-			if of := status(0); err == nil || errors.As(err, &of) {
-				err = cmp.Or(lost, err) // a verdict is worthless without the records
-			}
-		}()
 	}
 
 	show := a.display(o.quiet, s, endsWindow, endsEarly)
 	defer show.close()
 	stops := a.interrupts(ctx, show.say)
 	defer stops.stop()
+	unwatch := func() {}
+	if records != nil {
+		unwatch = records.watch(func(err error) { stops.finish("the records cannot be copied to stdout: " + err.Error()) })
+	}
 
 	run, err := a.measure(stops, show, measurement{scenario: s, entry: e, file: file, streamed: o.out == toStdout})
+	unwatch()
 	show.close()
+	if records != nil {
+		if lost := records.close(); lost != nil {
+			err = errors.Join(err, lost) // a verdict is worthless without the records
+		}
+	}
 	if run == nil {
 		return errors.Join(err, a.writeJUnit(o.junit, o.passing, nil, wentWrong(err)))
 	}

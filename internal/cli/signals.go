@@ -18,3 +18,11 @@ func Signals() (signals <-chan os.Signal, stop func()) {
 	signal.Notify(c, ends...)
 	return c, func() { signal.Stop(c) }
 }
+
+// brokenPipes makes writing to a stdout that nobody reads any more an error, until over is called.
+// Else it ends the process, with nothing undone and no result. Children are not concerned.
+func brokenPipes() (over func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGPIPE)
+	return func() { signal.Stop(c) }
+}

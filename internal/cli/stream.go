@@ -44,11 +44,12 @@ func (g *growing) close() {
 // stream copies a result file to stdout while it is being written, record by record and
 // without delaying the writer.
 type stream struct {
-	dir  string // the file is in it; gone with close
+	dir  string // the file is in it; gone with close, unless stdout could not take all of it
 	file string
 	stop chan struct{}
-	done chan struct{}
-	err  error // once done
+	done chan struct{} // closed as soon as nothing more is copied
+	err  error         // once done
+	over func()        // ends that a broken pipe is an error
 }
 
 // newStream makes a place for a result file, and begins to copy it.
@@ -57,7 +58,7 @@ func (env *Env) newStream(name string) (*stream, error) {
 	if err != nil {
 		return nil, failed("name a directory with --out", fmt.Errorf("create a temporary directory for the records: %w", err))
 	}
-	s := &stream{dir: dir, file: filepath.Join(dir, name+".jsonl"), stop: make(chan struct{}), done: make(chan struct{})}
+	s := &stream{dir: dir, file: filepath.Join(dir, name+".jsonl"), stop: make(chan struct{}), done: make(chan struct{}), over: brokenPipes()}
 	go s.copy(env.Stdout)
 	return s, nil
 }
@@ -79,10 +80,30 @@ func (s *stream) copy(to io.Writer) {
 	}
 }
 
-// close copies what is left, and removes the file.
+// watch calls broken, once, if the records cannot be copied any more before stop is called.
+func (s *stream) watch(broken func(error)) (stop func()) {
+	stopped, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-s.done:
+			if s.err != nil {
+				broken(s.err)
+			}
+		case <-stopped:
+		}
+	}()
+	return func() { close(stopped); <-watched }
+}
+
+// close copies what is left, and removes the file, unless it is the only one with all records.
 func (s *stream) close() error {
 	close(s.stop)
 	<-s.done
+	s.over()
+	if info, err := os.Stat(s.file); s.err != nil && err == nil && info.Size() > 0 {
+		return failed("write the next result into a directory with --out DIR", fmt.Errorf("copy the records to stdout: %w; they are in %s", s.err, s.file))
+	}
 	_ = os.RemoveAll(s.dir) // a leftover in the temporary directory is harmless
 	if s.err != nil {
 		return failed("write the result into a directory with --out DIR", fmt.Errorf("copy the records to stdout: %w", s.err))
