@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"slices"
+
 	"sixnines/internal/report"
+	"sixnines/result"
 )
 
 // writeSuites writes the JUnit file of an ab: what each comparison judges, and the objectives of each side over its runs,
@@ -24,6 +27,18 @@ func (t *abRuns) writeSuites(ended error) error {
 		if len(x.Cases) > 0 {
 			suites = append(suites, x)
 		}
+	}
+	if t.remains.Load() {
+		var left []result.Leftover
+		all := t.sides(false)
+		for _, run := range slices.Concat(all[0], all[1]) {
+			for _, part := range run.Parts() {
+				if part.Summary != nil {
+					left = append(left, part.Summary.Left...)
+				}
+			}
+		}
+		suites = append(suites, report.JUnitSuite{Name: "clean-up", Cases: []report.JUnitCase{report.CleanUpCase(left)}})
 	}
 	if ended != nil {
 		suites = append(suites, wentWrong(ended))

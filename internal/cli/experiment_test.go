@@ -3,10 +3,13 @@ package cli
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"sixnines/drivers/all"
+	"sixnines/internal/trials"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -45,6 +48,26 @@ func TestLeavingOfASeriesIsNotPassing(t *testing.T) {
 		got := a.explain(nil, a.acts(t.Context(), outputOptions{out: t.TempDir()}, &leaving{cells: arms[:1], left: left}))
 		if got != want || strings.Contains(errs.String(), "still at the broker") != (left != nil) {
 			t.Errorf("exit code %d, want %d; %s", got, want, errs)
+		}
+	}
+}
+
+// Nor is the JUnit file of an ab green then.
+func TestJUnitOfAnABThatLeaves(t *testing.T) {
+	for _, left := range []bool{false, true} {
+		dir := t.TempDir()
+		x := &abRuns{series: &series{app: &app{Env: Env{Dir: dir}}, Series: &trials.Series{Manifest: trials.Manifest{Trials: []trials.Trial{{Round: 1}}}}, kept: map[int]*result.Run{}}}
+		x.junit = "j.xml"
+		if left {
+			x.kept[0] = &result.Run{Summary: &result.Summary{Left: []result.Leftover{{What: "stream", Name: "s", Why: "no right"}}}}
+			x.looked(x.kept[0])
+		}
+		if err := x.writeSuites(nil); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "j.xml"))
+		if err != nil || strings.Contains(string(text), `<failure`) != left || strings.Contains(string(text), "stream s, no right") != left {
+			t.Errorf("%v: %s", err, text)
 		}
 	}
 }

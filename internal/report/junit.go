@@ -37,8 +37,8 @@ type JUnitCase struct {
 	Output string
 }
 
-// JUnitSuites makes a suite of each run: a case for its verdict, and one for each of its
-// objectives. SUSPECT passes, with the reasons as output, and so does a workload in the
+// JUnitSuites makes a suite of each run: a case for its verdict, one for each of its
+// objectives, and one that fails if the run left something at the broker. SUSPECT passes, with the reasons as output, and so does a workload in the
 // background with any verdict. An objective that is undecided, or not decided by the run,
 // fails, since only a proven objective passes a gate; with allowUndecided it is skipped.
 func JUnitSuites(runs []*result.Run, allowUndecided bool) ([]JUnitSuite, error) {
@@ -57,6 +57,9 @@ func JUnitSuites(runs []*result.Run, allowUndecided bool) ([]JUnitSuite, error) 
 			}
 		}
 		x.Cases = append(x.Cases, verdictCase(s, x.Seconds))
+		if len(s.sum.Left) > 0 {
+			x.Cases = append(x.Cases, CleanUpCase(s.sum.Left))
+		}
 		for _, o := range s.sum.Objectives {
 			x.Cases = append(x.Cases, ObjectiveCase(o, allowUndecided))
 		}
@@ -83,6 +86,16 @@ func ObjectiveCase(o result.Objective, allowUndecided bool) JUnitCase {
 		c.Failure = "undecided"
 	}
 	return c
+}
+
+// CleanUpCase returns the failed check of runs that left something at the broker: the exit code is
+// that of a failure then.
+func CleanUpCase(left []result.Leftover) JUnitCase {
+	var all []string
+	for i := range left {
+		all = append(all, plain(left[i].What+" "+left[i].Name+", "+leftWhy(left[i])))
+	}
+	return JUnitCase{Name: "clean-up", Failure: "left", Message: "something of a run is still at the broker", Output: strings.Join(all, "\n")}
 }
 
 func verdictCase(s *subject, seconds float64) JUnitCase {

@@ -46,6 +46,22 @@ func TestJUnit(t *testing.T) {
 		&result.Run{Header: result.Header{Name: "cut"}}))
 }
 
+// What a run leaves at the broker fails the command, and so the file, also if a workload in the background left it.
+func TestJUnitOfWhatIsLeft(t *testing.T) {
+	for _, background := range []bool{false, true} {
+		run := judgedRun("x", result.Valid)
+		run.Header.Background = background
+		run.Summary.Left = []result.Leftover{{What: "stream", Name: "s", Why: "no right"}, {What: "topic", Name: "t", Why: "no right"}}
+		suites, err := JUnitSuites([]*result.Run{run}, true)
+		if err != nil || len(suites[0].Cases) != 2 || suites[0].Cases[0].Failure != "" {
+			t.Fatalf("%+v, %v", suites, err)
+		}
+		if c := suites[0].Cases[1]; c.Name != "clean-up" || c.Failure != "left" || !strings.Contains(c.Output, "stream s, ") || !strings.Contains(c.Output, "topic t, ") {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
 // A workload in the background passes, whatever its verdict.
 func TestJUnitOfTheBackground(t *testing.T) {
 	run := judgedRun("x", result.Unstable)
