@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,16 +72,29 @@ func (s *set) make(ctx context.Context) error {
 	return s.makeAll(ctx, trials.Options{Pause: s.pause, Make: s.one})
 }
 
-// conclude says why not all runs were made.
+// conclude says why not all runs were made. One that was cut short is kept and shown, but
+// --resume makes it again.
 func (s *set) conclude(ended error) (something bool, err error) {
 	if len(s.kept) == 0 {
-		s.discard()
+		if s.wrote() {
+			s.noteLeft("run") // the directory stays, and so must its manifest
+		} else {
+			s.discard()
+		}
 		return false, errors.Join(ended, s.writeJUnit(s.junit, s.passing, nil, wentWrong(ended)))
 	}
-	if ended == nil && len(s.kept) < len(s.Trials) {
-		s.stopped = fmt.Sprintf("stopped after %d of %d", len(s.kept), len(s.Trials))
+	if made := s.Count(trials.Made); ended == nil && made < len(s.Trials) {
+		s.stopped = fmt.Sprintf("stopped after %d of %d", made, len(s.Trials))
 	}
 	return true, nil
+}
+
+// wrote reports whether a run left a result, such as one that was given up.
+func (s *set) wrote() bool {
+	return slices.ContainsFunc(s.Trials, func(t trials.Trial) bool {
+		_, err := os.Stat(s.path(filepath.Join(s.dir, t.File)))
+		return err == nil
+	})
 }
 
 // one makes one run of a set, with a fresh broker if the command starts it, unless a signal

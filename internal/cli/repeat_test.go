@@ -2,8 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -174,5 +178,54 @@ func TestDigest(t *testing.T) {
 	common, _, _ := strings.Cut(same, "-")
 	if other, _, _ := strings.Cut(of(func(s *scenario.Scenario) { s.Target.Options["password"] = "two" }), "-"); other != common {
 		t.Error("a password counts in more than the last digits")
+	}
+}
+
+// A set whose only run was given up keeps its manifest beside what was measured, so that --resume continues
+// it; without any result its directory goes.
+func TestSetThatWasGivenUp(t *testing.T) {
+	for _, measured := range []bool{true, false} {
+		dir := filepath.Join(t.TempDir(), "set")
+		of, err := trials.New(dir, trials.Manifest{Kind: result.TrialRepeat, Cells: []trials.Cell{{Name: "x"}}, Trials: []trials.Trial{{Round: 1, File: "1-x.jsonl"}, {Round: 2, File: "2-x.jsonl"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of.Trials[0].State = trials.Failed
+		if measured {
+			if err := os.WriteFile(filepath.Join(dir, "1-x.jsonl"), []byte("{}\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var stderr strings.Builder
+		s := &set{series: &series{app: &app{Env: Env{Stderr: &stderr}}, Series: of, dir: dir, kept: map[int]*result.Run{}}}
+		something, err := s.conclude(errGaveUp)
+		if something || !errors.Is(err, errGaveUp) {
+			t.Errorf("%t, %v", something, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, trials.ManifestName)); (err == nil) != measured {
+			t.Errorf("measured %t: the manifest: %v", measured, err)
+		}
+		if measured {
+			of.Close()
+		}
+		if strings.Contains(stderr.String(), "--resume "+dir) != measured {
+			t.Errorf("measured %t: said %q", measured, stderr.String())
+		}
+	}
+}
+
+// A run that was cut short is shown, and is none of those that were made.
+func TestSetWithACutRun(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "set")
+	of, err := trials.New(dir, trials.Manifest{Kind: result.TrialRepeat, Rounds: 2, Cells: []trials.Cell{{Name: "x"}}, Trials: []trials.Trial{{Round: 1, File: "1-x.jsonl"}, {Round: 2, File: "2-x.jsonl"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer of.Close()
+	of.Trials[0].State, of.Trials[1].State = trials.Made, trials.Cut
+	s := &set{series: &series{app: &app{Env: Env{Stderr: io.Discard}}, Series: of, dir: dir, kept: map[int]*result.Run{0: {}, 1: {}}}}
+	something, err := s.conclude(nil)
+	if c := s.suite().Cases[0]; !something || err != nil || s.stopped != "stopped after 1 of 2" || c.Failure != "incomplete" || c.Message != "1 of 2 runs made" {
+		t.Errorf("%t, %v, %q, %+v", something, err, s.stopped, c)
 	}
 }

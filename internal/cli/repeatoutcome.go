@@ -103,7 +103,7 @@ func overall(objectives []scenario.Objective, runs []*result.Run, planned int) [
 
 // suite is what the runs come to together, for a JUnit file.
 func (s *set) suite() report.JUnitSuite {
-	all := report.JUnitCase{Name: "runs", Output: fmt.Sprintf("%d of %s made", len(s.kept), plural(len(s.Trials), "run"))}
+	all := report.JUnitCase{Name: "runs", Output: fmt.Sprintf("%d of %s made", s.Count(trials.Made), plural(len(s.Trials), "run"))}
 	if s.stopped != "" {
 		all.Failure, all.Message, all.Output = "incomplete", all.Output, s.stopped
 	}
