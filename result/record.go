@@ -222,7 +222,7 @@ type Trial struct {
 	Design *Design `json:"design,omitempty"`
 	Index  int     `json:"index"` // place in the order in which they were run, from 1
 	Of     int     `json:"of"`    // runs planned
-	// Attempts are the earlier ones at this run, which were begun and did not end well, and whose results are gone, since
+	// Attempts are the earlier ones at this run, which were begun and did not end well or lost their file, since
 	// the series was resumed.
 	Attempts []Attempt `json:"attempts,omitempty"`
 }
@@ -240,6 +240,7 @@ const (
 	AttemptCut     = "cut"     // its window was ended early
 	AttemptKilled  = "killed"  // its process, or the machine, ended without a word
 	AttemptStopped = "stopped" // on request, before its window
+	AttemptLost    = "lost"    // it was made, and its file was removed or damaged
 )
 
 // The kinds of Trial.Kind.

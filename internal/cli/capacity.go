@@ -266,6 +266,9 @@ func (c *capacityRun) measureRate(t sweep.Trial) (sweep.Observation, error) {
 	if found.Limit != "" {
 		word += ": " + string(found.Limit)
 	}
+	if again := judge.Again(found.Attempts); again != "" {
+		word += "; it " + again
+	}
 	c.note("trial %d, %s: %s %s", number, t.Stage, spell.Rate(t.Rate.Float()), word)
 	return found, nil
 }
@@ -286,7 +289,11 @@ func (c *capacityRun) observe(run *result.Run) (sweep.Observation, error) {
 		found.Found = ofWorkload(w.Name) + found.Found
 		all = append(all, found)
 	}
-	return sweep.Together(all), nil
+	found := sweep.Together(all)
+	if t := run.Header.Trial; t != nil {
+		found.Attempts = t.Attempts
+	}
+	return found, nil
 }
 
 // at returns the scenario with another rate for the load.

@@ -10,6 +10,7 @@ import (
 	"sixnines/internal/judge"
 	"sixnines/internal/report"
 	"sixnines/internal/sweep"
+	"sixnines/result"
 	"sixnines/scenario"
 )
 
@@ -98,11 +99,17 @@ func TestCapacityText(t *testing.T) {
 			[]string{"is at least 10,000/s, with 95 % confidence, confirmed", "Limited by generator: busy.", "needs at most 4 such systems"}},
 		{"hysteresis", sweep.Answer{Bracket: sweep.Bracket{Holds: 8000, Fails: 10_300}, Hysteresis: sweep.Hysteresis{Rate: 9000, Fresh: sweep.Tally{Met: 5, Of: 5}, After: sweep.Tally{Met: 0, Of: 5}, P: 1.0 / 252, Shown: true}, Below: sweep.Bracket{Holds: 10_000, Fails: 10_300}, Above: sweep.Bracket{Holds: 8000, Fails: 9000}, Stopped: "stopped after 9 trials"},
 			[]string{"[8,000/s, 10,300/s), not confirmed", "Approached from below, 10,000/s holds; from above, 8,000/s: hysteresis", "ended early: stopped after 9 trials; the same command with --resume dir continues"}},
-		{"nothing holds", sweep.Answer{Bracket: sweep.Bracket{Fails: 2}}, []string{"No tested rate holds: 2/s fails."}},
+		{"at least, unconfirmed", sweep.Answer{Bracket: sweep.Bracket{Holds: 10_000}}, []string{"needs 4 such systems, if 10,000/s holds, which new trials have not confirmed, and they share nothing"}},
+		{"nothing holds", sweep.Answer{Bracket: sweep.Bracket{Fails: 500}, FailsConfirmed: true}, []string{"No tested rate holds: 500/s, the lowest, fails, with 95 % confidence, confirmed by new trials.",
+			"How many such systems 20,000/s needs is not known: no rate was shown to hold."}},
+		{"a lower one was not decided", sweep.Answer{Bracket: sweep.Bracket{Fails: 600}, FailsConfirmed: true}, []string{"No rate was confirmed to hold; 600/s fails, with 95 % confidence, confirmed by new trials."}},
+		{"not after an overload", sweep.Answer{Bracket: sweep.Bracket{Fails: 10_300}, Below: sweep.Bracket{Holds: 10_000, Fails: 10_300}, Above: sweep.Bracket{Fails: 2}},
+			[]string{"No rate was confirmed to hold; 10,300/s fails, not confirmed by new trials.", "Approached from below, 10,000/s holds; from above, no tested rate"}},
 		{"nothing is known", sweep.Answer{}, []string{"No tested rate was shown to hold or to fail."}},
 	} {
 		tt.answer.Confidence = 0.95
-		tt.answer.Trials = []sweep.Made{{Trial: sweep.Trial{Rate: scenario.PerSecond(500), Times: 2, Stage: sweep.FromBelow}, Observation: sweep.Observation{Outcome: judge.Missed, Limit: sweep.Backlog}}}
+		tt.answer.Trials = []sweep.Made{{Trial: sweep.Trial{Rate: scenario.PerSecond(500), Times: 2, Stage: sweep.FromBelow}, Observation: sweep.Observation{Outcome: judge.Missed, Limit: sweep.Backlog}},
+			{Trial: sweep.Trial{Rate: scenario.PerSecond(500), Times: 2, Stage: sweep.Confirming}, Observation: sweep.Observation{Outcome: judge.Undecided, Attempts: []result.Attempt{{Ending: result.AttemptCut}}}}}
 		c := &capacityRun{series: &series{app: &app{}, dir: "dir"}, cell: cell{scenario: s, entry: driver.Entry{Name: "null"}}, load: s.Parts()[0]}
 		object := c.object(tt.answer, capacityOptions{wanted: scenario.PerSecond(20_000), headroom: percentFlag{share: 0.5}})
 		for _, width := range []int{80, 1000} {
@@ -111,7 +118,7 @@ func TestCapacityText(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := strings.Join(strings.Fields(b.String()), " ")
-			for _, want := range append(tt.want, "null, deliver, 256B: lost == 0", "from below 500/s 20 s missed backlog") {
+			for _, want := range append(tt.want, "Trial 2, confirming at 500/s, was made again: it was ended early before, and counts as undecided.", "null, deliver, 256B: lost == 0", "from below 500/s 20 s missed backlog") {
 				if !strings.Contains(text, want) {
 					t.Errorf("%s: no %q in\n%s", tt.name, want, b.String())
 				}
@@ -122,8 +129,19 @@ func TestCapacityText(t *testing.T) {
 				}
 			}
 		}
-		if (object.For == nil) != (tt.answer.Holds == 0) || (object.Fails == nil) != tt.answer.AtLeast() {
+		if (object.For.Machines == nil) != (tt.answer.Holds == 0) || object.For.Confirmed != tt.answer.HoldsConfirmed || object.For.AtMost && !object.For.Confirmed || (object.Fails == nil) != tt.answer.AtLeast() {
 			t.Errorf("%s: %+v", tt.name, object)
 		}
+	}
+}
+
+// What a trial shows has the earlier attempts at it.
+func TestTrialMadeAgain(t *testing.T) {
+	s := &scenario.Scenario{}
+	s.Normalise()
+	c := &capacityRun{cell: cell{scenario: s}, load: s.Parts()[0]}
+	found, err := c.observe(&result.Run{Header: result.Header{Trial: &result.Trial{Attempts: []result.Attempt{{Ending: result.AttemptCut}}}}})
+	if err != nil || len(found.Attempts) != 1 || found.Outcome != judge.Undecided {
+		t.Errorf("%+v, %v", found, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"sixnines/internal/report"
 	"sixnines/internal/sweep"
+	"sixnines/result"
 )
 
 // capacityObject is the answer as JSON. Rates are messages a second; null: there is
@@ -65,8 +66,11 @@ type hysteresisTest struct {
 type sizingObject struct {
 	Rate       float64 `json:"rate"`
 	Headroom   float64 `json:"headroom"` // a share
-	Machines   int     `json:"machines"`
+	Machines   *int    `json:"machines"` // null: not known, since no rate was shown to hold
 	Assumption string  `json:"assumption"`
+	// AtMost says that fewer machines may be enough: the answer has no upper end.
+	AtMost    bool `json:"at_most"`
+	Confirmed bool `json:"confirmed"` // fresh trials confirmed the rate that holds
 }
 
 type capacityTrial struct {
@@ -77,6 +81,9 @@ type capacityTrial struct {
 	Limit   string  `json:"limit,omitempty"`
 	Found   string  `json:"found"`
 	File    string  `json:"file"`
+	// Attempts are the earlier ones at the trial, which --resume made again. A confirming trial
+	// with any is undecided.
+	Attempts []result.Attempt `json:"attempts,omitempty"`
 }
 
 // assumption is what --for rests on.
@@ -101,8 +108,8 @@ func (c *capacityRun) print(answer sweep.Answer, o capacityOptions) error {
 // that the upper end, if it has one, fails.
 func answered(a sweep.Answer) (t tally) {
 	switch {
-	case a.Holds == 0 && a.FailsConfirmed:
-		t.missed++ // not even the lowest rate that was tried holds
+	case a.NoneHolds():
+		t.missed++
 	case !a.HoldsConfirmed || !a.AtLeast() && !a.FailsConfirmed:
 		t.undecided++
 	}
@@ -131,10 +138,14 @@ func (c *capacityRun) object(a sweep.Answer, o capacityOptions) capacityObject {
 	}
 	for i, t := range a.Trials {
 		x.Trials = append(x.Trials, capacityTrial{Stage: string(t.Stage), Rate: t.Rate.Float(), Outcome: string(t.Outcome), Limit: string(t.Limit),
-			Seconds: c.window(t.Trial).Seconds(), Found: t.Found, File: filepath.Join(c.dir, fileOf(i+1, t.Trial))})
+			Seconds: c.window(t.Trial).Seconds(), Found: t.Found, File: filepath.Join(c.dir, fileOf(i+1, t.Trial)), Attempts: t.Attempts})
 	}
-	if !o.wanted.IsZero() && a.Holds > 0 {
-		x.For = &sizingObject{Rate: o.wanted.Float(), Headroom: o.headroom.share, Machines: machines(o.wanted.Float(), a.Holds, o.headroom.share), Assumption: assumption}
+	if !o.wanted.IsZero() {
+		x.For = &sizingObject{Rate: o.wanted.Float(), Headroom: o.headroom.share, Assumption: assumption, AtMost: a.AtLeast() && a.HoldsConfirmed, Confirmed: a.HoldsConfirmed}
+		if a.Holds > 0 {
+			n := machines(o.wanted.Float(), a.Holds, o.headroom.share)
+			x.For.Machines = &n
+		}
 	}
 	return x
 }
@@ -147,7 +158,10 @@ func (c *capacityRun) report(a sweep.Answer, x capacityObject) *report.Capacity 
 		out.Windows = append(out.Windows, c.window(t.Trial).Round(100*time.Millisecond))
 	}
 	if f := x.For; f != nil {
-		out.Sizing = &report.Sizing{Rate: f.Rate, Headroom: f.Headroom, Machines: f.Machines, Assumption: f.Assumption}
+		out.Sizing = &report.Sizing{Rate: f.Rate, Headroom: f.Headroom, Assumption: f.Assumption}
+		if f.Machines != nil {
+			out.Sizing.Machines = *f.Machines
+		}
 	}
 	return out
 }

@@ -3,9 +3,11 @@ package cli
 import (
 	"testing"
 
+	"sixnines/internal/judge"
 	"sixnines/internal/study"
 	"sixnines/internal/sweep"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // What is shown met passes, and nothing else; undecided passes only where it is allowed.
@@ -52,6 +54,24 @@ func TestLeavingIsNotPassing(t *testing.T) {
 	}
 }
 
+// tried are trials at rates.
+func tried(rates ...uint64) (all []sweep.Made) {
+	for _, r := range rates {
+		all = append(all, sweep.Made{Trial: sweep.Trial{Rate: scenario.PerSecond(r)}})
+	}
+	return all
+}
+
+// A search that meets nothing at any rate ends with 3, whatever is allowed.
+func TestSearchOfNothingIsMissed(t *testing.T) {
+	a, err := sweep.Search(func(sweep.Trial) (sweep.Observation, error) {
+		return sweep.Observation{Outcome: judge.Missed, Limit: sweep.Latency, Found: "slow"}, nil
+	}, sweep.SearchOptions{})
+	if code := (&app{}).explain(nil, passing{allowUndecided: true}.end(answered(a))); err != nil || code != exitThreshold {
+		t.Errorf("exit code %d, %v: %+v", code, err, a.Bracket)
+	}
+}
+
 // A search for a rate and a study pass by the same rule.
 func TestAnswersPass(t *testing.T) {
 	p := func(allowed bool, x tally) int { return (&app{}).explain(nil, passing{allowed}.end(x)) }
@@ -66,7 +86,8 @@ func TestAnswersPass(t *testing.T) {
 		{"not confirmed above", sweep.Answer{Bracket: both, HoldsConfirmed: true}, exitThreshold, exitOK},
 		{"not confirmed below", sweep.Answer{Bracket: both, FailsConfirmed: true}, exitThreshold, exitOK},
 		{"nothing shown", sweep.Answer{}, exitThreshold, exitOK},
-		{"none holds", sweep.Answer{Bracket: sweep.Bracket{Fails: 2}, FailsConfirmed: true}, exitThreshold, exitThreshold},
+		{"none holds", sweep.Answer{Bracket: sweep.Bracket{Fails: 2}, FailsConfirmed: true, Trials: tried(2, 4)}, exitThreshold, exitThreshold},
+		{"a lower one is undecided", sweep.Answer{Bracket: sweep.Bracket{Fails: 2}, FailsConfirmed: true, Trials: tried(1, 2)}, exitThreshold, exitOK},
 	} {
 		if got, allowed := p(false, answered(c.answer)), p(true, answered(c.answer)); got != c.want || allowed != c.allowed {
 			t.Errorf("%s: exit codes %d and %d, want %d and %d", c.name, got, allowed, c.want, c.allowed)

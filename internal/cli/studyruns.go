@@ -183,6 +183,7 @@ func (s *studyRuns) outcome(dir string) *study.Outcome {
 			made = study.TrialOutcome{Round: t.Round, File: t.File}
 		}
 		o.Planned++
+		made.Attempts = t.Attempts
 		o.Cells[t.Cell].Trials = append(o.Cells[t.Cell].Trials, made)
 	}
 	for i := range o.Cells {

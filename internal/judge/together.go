@@ -77,6 +77,8 @@ func Again(attempts []result.Attempt) string {
 		how = "was killed"
 	case result.AttemptStopped:
 		how = "was stopped ahead of its window"
+	case result.AttemptLost:
+		how = "lost its file"
 	}
 	text := "was made again: it " + how + " before"
 	if n := len(attempts); n > 1 {

@@ -23,6 +23,7 @@ func TestTogetherSaysWhatWasMadeAgain(t *testing.T) {
 		{[]Shown{{met, []result.Attempt{{Ending: result.AttemptCut}}}}, 1, Met, "0; run 1 was made again: it was ended early before"},
 		{[]Shown{{met, []result.Attempt{{Ending: result.AttemptKilled}}}}, 1, Met, "0; run 1 was made again: it was killed before"},
 		{[]Shown{{met, []result.Attempt{{Ending: result.AttemptStopped}}}}, 1, Met, "0; run 1 was made again: it was stopped ahead of its window before"},
+		{[]Shown{{met, []result.Attempt{{Ending: result.AttemptLost}}}}, 1, Met, "0; run 1 was made again: it lost its file before"},
 		{[]Shown{{met, failed}}, 2, Undecided, "met in 1 run, but 2 were planned"},
 	} {
 		if o := Together("lost == 0", tt.found, tt.planned); o.Outcome != string(tt.outcome) || o.Found != tt.want {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"sixnines/internal/judge"
 	"sixnines/internal/spell"
 	"sixnines/internal/sweep"
 )
@@ -17,14 +18,14 @@ type Capacity struct {
 	Objectives []string
 	Windows    []time.Duration // of the trials, in their order
 	Directory  string          // of the results
-	Sizing     *Sizing         // nil: not asked for, or no rate holds
+	Sizing     *Sizing         // nil: not asked for
 }
 
 // Sizing is how many systems a rate needs.
 type Sizing struct {
 	Rate       float64 // messages a second
 	Headroom   float64 // a share
-	Machines   int
+	Machines   int     // 0: not known, since no rate was shown to hold
 	Assumption string
 }
 
@@ -56,8 +57,10 @@ func (c *Capacity) findings() (out []string) {
 	switch {
 	case c.Holds == 0 && c.Fails == 0:
 		say("No tested rate was shown to hold or to fail.")
+	case c.NoneHolds():
+		say("No tested rate holds: %s, the lowest, fails%s.", rate(c.Fails), c.confirmed(true))
 	case c.Holds == 0:
-		say("No tested rate holds: %s fails.", rate(c.Fails))
+		say("No rate was confirmed to hold; %s fails%s.", rate(c.Fails), c.confirmed(c.FailsConfirmed))
 	case c.AtLeast():
 		say("The highest rate that holds is at least %s%s.", rate(c.Holds), c.confirmed(c.HoldsConfirmed))
 	default:
@@ -69,17 +72,37 @@ func (c *Capacity) findings() (out []string) {
 	if c.Above != (sweep.Bracket{}) {
 		say("Approached from below, %s holds; from above, %s: %s.", rateOrNone(c.Below.Holds), rateOrNone(c.Above.Holds), hysteresisText(c.Hysteresis))
 	}
+	for i, t := range c.Trials {
+		if again := judge.Again(t.Attempts); again != "" {
+			say("Trial %d, %s at %s, %s%s.", i+1, t.Stage, rate(t.Rate.Float()), plain(again),
+				map[bool]string{true: ", and counts as undecided"}[t.Stage == sweep.Confirming])
+		}
+	}
 	if c.Stopped != "" {
 		say("The search ended early: %s; the same command with --resume %s continues.", plain(c.Stopped), plain(c.Directory))
 	}
-	if f := c.Sizing; f != nil {
-		systems := plural(f.Machines, "such system")
-		if c.AtLeast() {
-			systems = "at most " + systems
-		}
-		say("%s with %s headroom needs %s, if %s.", rate(f.Rate), spell.Percent(f.Headroom), systems, f.Assumption)
+	if c.Sizing != nil {
+		out = append(out, c.sizing())
 	}
 	return out
+}
+
+// sizing says how many systems are needed, and what that rests on.
+func (c *Capacity) sizing() string {
+	f := c.Sizing
+	if f.Machines == 0 {
+		return fmt.Sprintf("How many such systems %s needs is not known: no rate was shown to hold.", rate(f.Rate))
+	}
+	systems := plural(f.Machines, "such system")
+	switch {
+	case !c.HoldsConfirmed:
+		systems += fmt.Sprintf(", if %s holds, which new trials have not confirmed, and", rate(c.Holds))
+	case c.AtLeast():
+		systems = "at most " + systems + ", if"
+	default:
+		systems += ", if"
+	}
+	return fmt.Sprintf("%s with %s headroom needs %s %s.", rate(f.Rate), spell.Percent(f.Headroom), systems, f.Assumption)
 }
 
 // hysteresisText says whether the system carries less after an overload.

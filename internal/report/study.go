@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"sixnines/internal/judge"
 	"sixnines/internal/study"
 	"sixnines/result"
 )
@@ -238,7 +239,28 @@ func (v *studyView) warnings() []notice {
 		}
 		out = append(out, notice{"INCOMPLETE", text + ". Their places are empty, and say why", true})
 	}
+	if again := v.again(); len(again) > 0 {
+		if more := len(again) - mostAgain; more > 0 {
+			again = append(again[:mostAgain], "as were "+plural(more, "other trial"))
+		}
+		out = append(out, notice{"MADE AGAIN", strings.Join(again, "; ") + ". Whoever resumed the study may have seen what the first attempts showed, and all conclusions about these cells rest on the later ones", true})
+	}
 	return out
+}
+
+// mostAgain is how many trials that were made again are named.
+const mostAgain = 6
+
+// again says which trials were made again, and why.
+func (v *studyView) again() (all []string) {
+	for _, c := range v.Cells {
+		for _, t := range c.Trials {
+			if again := judge.Again(t.Attempts); again != "" {
+				all = append(all, fmt.Sprintf("round %d of %s %s", t.Round, plain(c.Cell.Name), plain(again)))
+			}
+		}
+	}
+	return all
 }
 
 // sameHost reports whether a broker ran beside the generator.

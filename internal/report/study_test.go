@@ -91,6 +91,25 @@ func studiedAs(length string, scale float64) (*study.Outcome, error) {
 	return o, nil
 }
 
+// A study says which of its trials were made again, on its page and at the terminal.
+func TestStudySaysWhatWasMadeAgain(t *testing.T) {
+	o := studyOutcome(t)
+	o.Cell("slow/4000").Trials[0].Attempts = []result.Attempt{{Ending: result.AttemptFailed, Error: "no <answer>"}}
+	o.Cell("fast/4000").Trials[1].Attempts = []result.Attempt{{Ending: result.AttemptLost}}
+	var b bytes.Buffer
+	if err := StudyTerminal(&b, o, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	page := studyPage(t, o)
+	for _, text := range []string{strings.Join(strings.Fields(b.String()), " "), strings.ReplaceAll(strings.ReplaceAll(page, "&lt;", "<"), "&gt;", ">")} {
+		for _, want := range []string{"MADE AGAIN", "round 1 of slow/4000 was made again: it failed before (no <answer>)", "round 2 of fast/4000 was made again: it lost its file before"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q", want)
+			}
+		}
+	}
+}
+
 func studyOutcome(t *testing.T) *study.Outcome {
 	t.Helper()
 	o, err := studied()

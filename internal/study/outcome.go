@@ -58,6 +58,8 @@ type TrialOutcome struct {
 	// Bench is the result of a micro-benchmark, in place of Run.
 	Bench *gofast.Result
 	Why   string
+	// Attempts are the earlier ones at the trial, see [result.Trial].
+	Attempts []result.Attempt
 }
 
 // Made reports whether the trial has a result.

@@ -164,20 +164,27 @@ func (s *search) enclose() {
 }
 
 // confirm moves the two ends of the answer outwards until fresh trials confirm
-// them.
+// them. An answer without a lower end has an upper one to confirm all the same.
 func (s *search) confirm() error {
-	a := &s.answer
-	if a.Holds == 0 {
-		return nil
+	if s.answer.Holds > 0 {
+		if err := s.confirmHolds(); err != nil {
+			return err
+		}
 	}
-	least, most := s.o.From.Float()*leastRate, s.o.Most.Float()
+	return s.confirmFails()
+}
+
+// confirmHolds confirms the lower end of the answer; it is 0 if no rate is confirmed to hold.
+func (s *search) confirmHolds() error {
+	a := &s.answer
+	least := s.o.From.Float() * leastRate
 	for step, k := s.o.Within, 1; ; step, k = 2*step, k+1 {
 		e, confirmed, err := s.confirmed(a.Holds, holds, k)
 		if err != nil {
 			return err
 		}
 		if a.HoldsConfirmed = confirmed; confirmed {
-			break
+			return nil
 		}
 		if a.AtLeast() && e.missed > 0 {
 			a.Limit, a.Why = e.limit()
@@ -187,6 +194,12 @@ func (s *search) confirm() error {
 			return nil
 		}
 	}
+}
+
+// confirmFails confirms the upper end of the answer, if it has one.
+func (s *search) confirmFails() error {
+	a := &s.answer
+	most := s.o.Most.Float()
 	for step, k := s.o.Within, 1; !a.AtLeast(); step, k = 2*step, k+1 {
 		e, confirmed, err := s.confirmed(a.Fails, fails, k)
 		if err != nil {

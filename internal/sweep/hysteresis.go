@@ -48,7 +48,7 @@ func (s *search) hysteresis(rate, overload float64) error {
 		if fresh.Outcome == judge.Met {
 			h.Fresh.Met++
 		}
-		if after.Outcome != judge.Missed {
+		if after.chosen().Outcome != judge.Missed {
 			h.After.Met++
 		}
 		left := hysteresisPairs - pair - 1

@@ -19,6 +19,19 @@ type Observation struct {
 	// Limit is what limited the rate, empty if nothing did.
 	Limit Limit
 	Found string // in words, one line
+	// Attempts are the earlier ones at the trial, see [result.Trial].
+	Attempts []result.Attempt
+}
+
+// chosen is what a trial on which the answer depends counts for: nothing, if it was made again. Whoever
+// chose to may have seen what the first attempt showed, and the evidence holds only if each
+// attempt is in it.
+func (o Observation) chosen() Observation {
+	if len(o.Attempts) > 0 && o.Outcome != judge.Undecided {
+		o.Found = "it " + judge.Again(o.Attempts) + "; it would be " + string(o.Outcome) + ": " + o.Found
+		o.Outcome, o.Limit = judge.Undecided, ""
+	}
+	return o
 }
 
 // Limit is what limits a rate.
@@ -49,14 +62,14 @@ const leastSentShare = 0.995
 func Observe(run *result.Run, objectives []scenario.Objective) (Observation, error) {
 	s := run.Summary
 	if s == nil {
-		return Observation{judge.Undecided, "", "the run was cut short"}, nil
+		return Observation{judge.Undecided, "", "the run was cut short", nil}, nil
 	}
 	byGenerator := slices.IndexFunc(s.Verdict.Reasons, judge.ByGenerator)
 	switch s.Verdict.Status {
 	case result.Invalid:
-		return Observation{judge.Undecided, Generator, "INVALID: " + reasonsOf(s.Verdict, result.Invalid)}, nil
+		return Observation{judge.Undecided, Generator, "INVALID: " + reasonsOf(s.Verdict, result.Invalid), nil}, nil
 	case result.Unstable:
-		o := Observation{judge.Missed, Backlog, "UNSTABLE: " + reasonsOf(s.Verdict, result.Unstable)}
+		o := Observation{judge.Missed, Backlog, "UNSTABLE: " + reasonsOf(s.Verdict, result.Unstable), nil}
 		if judge.Overloads(s.Verdict) {
 			o.Outcome, o.Limit = judge.Undecided, Generator
 		}
@@ -65,15 +78,15 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 	if share, ok := s.Rate.SentShare(); ok && share < leastSentShare {
 		found := spell.ExactShare(share) + " of the messages due was sent"
 		if c := run.Counters; c.Rejected > 0 && share+float64(c.Rejected)/float64(max(c.Scheduled, 1)) >= leastSentShare {
-			return Observation{judge.Missed, Refusals, found + ": the client refused " + spell.Plural(c.Rejected, "message")}, nil
+			return Observation{judge.Missed, Refusals, found + ": the client refused " + spell.Plural(c.Rejected, "message"), nil}, nil
 		}
 		if byGenerator >= 0 {
-			return Observation{judge.Undecided, Generator, found + ": " + s.Verdict.Reasons[byGenerator].Text}, nil
+			return Observation{judge.Undecided, Generator, found + ": " + s.Verdict.Reasons[byGenerator].Text, nil}, nil
 		}
-		return Observation{judge.Missed, Backlog, found + ", because sends were blocked"}, nil
+		return Observation{judge.Missed, Backlog, found + ", because sends were blocked", nil}, nil
 	}
 	if least, _ := run.LostAcked(); least > 0 {
-		return Observation{judge.Missed, Loss, spell.Plural(least, "acknowledged message") + " lost"}, nil
+		return Observation{judge.Missed, Loss, spell.Plural(least, "acknowledged message") + " lost", nil}, nil
 	}
 	var undecided *Observation
 	var met []string
@@ -83,10 +96,10 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 		case judge.Meaningless:
 			return Observation{}, fmt.Errorf("the objective %s cannot be decided for this load: %s", o, d.Text)
 		case judge.Missed:
-			return Observation{judge.Missed, limitOf(d), o.String() + " is missed: " + d.Text}, nil
+			return Observation{judge.Missed, limitOf(d), o.String() + " is missed: " + d.Text, nil}, nil
 		case judge.Undecided:
 			if undecided == nil {
-				undecided = &Observation{judge.Undecided, "", o.String() + " is undecided: " + d.Text}
+				undecided = &Observation{judge.Undecided, "", o.String() + " is undecided: " + d.Text, nil}
 				// A figure that is suspect because of the generator stays so in a longer
 				// run.
 				if d.Suspect && byGenerator >= 0 {
@@ -100,7 +113,7 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 	if undecided != nil {
 		return *undecided, nil
 	}
-	return Observation{judge.Met, "", strings.Join(met, "; ")}, nil
+	return Observation{judge.Met, "", strings.Join(met, "; "), nil}, nil
 }
 
 // Together combines what the workloads of a trial show, each about its own objectives: met

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -103,19 +104,19 @@ func TestObserve(t *testing.T) {
 // Workloads hold together if each does, and a trial in which the generator was the
 // limit of one shows nothing.
 func TestTogether(t *testing.T) {
-	met, missed := Observation{judge.Met, "", "a"}, Observation{judge.Missed, Latency, "b"}
-	undecided, generator := Observation{judge.Undecided, "", "c"}, Observation{judge.Undecided, Generator, "d"}
+	met, missed := Observation{judge.Met, "", "a", nil}, Observation{judge.Missed, Latency, "b", nil}
+	undecided, generator := Observation{judge.Undecided, "", "c", nil}, Observation{judge.Undecided, Generator, "d", nil}
 	for _, tt := range []struct {
 		all  []Observation
 		want Observation
 	}{
 		{[]Observation{met}, met},
-		{[]Observation{met, met}, Observation{judge.Met, "", "a; a"}},
+		{[]Observation{met, met}, Observation{judge.Met, "", "a; a", nil}},
 		{[]Observation{met, undecided}, undecided},
 		{[]Observation{undecided, missed, met}, missed},
 		{[]Observation{missed, generator, undecided}, generator},
 	} {
-		if got := Together(tt.all); got != tt.want {
+		if got := Together(tt.all); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%v: %v, want %v", tt.all, got, tt.want)
 		}
 	}

@@ -3,6 +3,7 @@ package sweep
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"sixnines/internal/judge"
 	"sixnines/internal/spell"
@@ -102,7 +103,7 @@ type Bracket struct {
 
 // Answer is the result of [Search]: the highest rate at which the objectives hold.
 type Answer struct {
-	// Bracket encloses the rate: [Holds, Fails). Holds is 0 if no tried rate holds. Fails
+	// Bracket encloses the rate: [Holds, Fails). Holds is 0 if no rate was shown to hold. Fails
 	// is 0 if no rate was shown to fail; then the rate is at least Holds.
 	Bracket
 	Confidence     float64 // that Bracket encloses the rate, for a system that does not change between trials
@@ -123,6 +124,12 @@ type Answer struct {
 // AtLeast reports whether the answer has no upper end.
 func (a Answer) AtLeast() bool { return a.Fails == 0 }
 
+// NoneHolds reports whether it is shown that no tried rate holds: the lowest of them is confirmed
+// to fail.
+func (a Answer) NoneHolds() bool {
+	return a.Holds == 0 && a.FailsConfirmed && !slices.ContainsFunc(a.Trials, func(t Made) bool { return t.Rate.Float() < a.Fails })
+}
+
 // Search looks for the highest rate at which a system holds its objectives. It assumes that
 // they do not become easier at higher rates.
 //
@@ -136,7 +143,8 @@ func (a Answer) AtLeast() bool { return a.Fails == 0 }
 // whether that is hysteresis (see [Hysteresis]); the answer encloses both.
 //
 // Finally it confirms the two ends by fresh trials, at least o.Confirm at each, and the
-// answer depends on these alone. The k-th test of an end may err with
+// answer depends on these alone. A fresh trial that was made again is undecided, whatever it shows.
+// Without a rate that holds, the lowest that fails is confirmed. The k-th test of an end may err with
 // (1−Confidence)/2 ÷ k(k+1); over all k that sums to the error (1−Confidence)/2 of the end.
 // An end that is not confirmed is moved outwards, by Within, twice Within and so on. Trials
 // at one rate that contradict each other decide nothing, so a system that differs from run
@@ -189,6 +197,9 @@ func (s *search) one(rate float64, times int, stage Stage, e *evidence) (Observa
 	if err != nil {
 		return o, err
 	}
+	if stage == Confirming {
+		o = o.chosen()
+	}
 	s.answer.Trials = append(s.answer.Trials, Made{t, o})
 	e.add(o)
 	return o, nil
@@ -205,7 +216,7 @@ func (s *search) decide(rate float64, stage Stage, patience int, enough func(*ev
 		if err != nil {
 			return e, err
 		}
-		if o.Outcome == judge.Undecided && o.Limit != Generator {
+		if o.Outcome == judge.Undecided && o.Limit != Generator && len(o.Attempts) == 0 {
 			if times == s.o.MaxTimes {
 				patience--
 			}

@@ -9,6 +9,7 @@ import (
 
 	"sixnines/internal/hunttest"
 	"sixnines/internal/judge"
+	"sixnines/result"
 	"sixnines/scenario"
 )
 
@@ -17,11 +18,11 @@ func sharp(limit float64, by Limit) Measure {
 	return func(t Trial) (Observation, error) {
 		switch {
 		case t.Rate.Float() <= limit:
-			return Observation{judge.Met, "", "fast"}, nil
+			return Observation{judge.Met, "", "fast", nil}, nil
 		case by == Generator:
-			return Observation{judge.Undecided, Generator, "the generator is at its limit"}, nil
+			return Observation{judge.Undecided, Generator, "the generator is at its limit", nil}, nil
 		}
-		return Observation{judge.Missed, by, "too much"}, nil
+		return Observation{judge.Missed, by, "too much", nil}, nil
 	}
 }
 
@@ -78,8 +79,24 @@ func TestSearch(t *testing.T) {
 
 func TestSearchWhereNothingHolds(t *testing.T) {
 	a, err := Search(sharp(0, Loss), SearchOptions{})
-	if err != nil || a.Holds != 0 || a.Fails == 0 || a.Fails > 2 || a.Limit != Loss || a.HoldsConfirmed {
-		t.Errorf("%+v by %s, %v", a.Bracket, a.Limit, err)
+	if err != nil || a.Holds != 0 || a.Fails == 0 || a.Fails > 2 || a.Limit != Loss || a.HoldsConfirmed || !a.FailsConfirmed || !a.NoneHolds() {
+		t.Errorf("%+v by %s, confirmed %v, none holds %v, %v", a.Bracket, a.Limit, a.FailsConfirmed, a.NoneHolds(), err)
+	}
+}
+
+// A system that does not recover from an overload holds at no rate from above. That does not show
+// that it holds at none.
+func TestSearchOfWhatDoesNotRecover(t *testing.T) {
+	hurt := false
+	a, err := Search(func(t Trial) (Observation, error) {
+		hurt = t.Stage == FromAbove && (hurt || t.Rate.Float() > 5000)
+		if hurt {
+			return Observation{judge.Missed, Latency, "slow", nil}, nil
+		}
+		return sharp(4000, Latency)(t)
+	}, SearchOptions{})
+	if err != nil || a.Holds != 0 || a.Above.Holds != 0 || a.Below.Holds < 3800 || a.Fails < 4000 || !a.FailsConfirmed || a.NoneHolds() {
+		t.Errorf("%+v, from below %+v, confirmed %v, none holds %v, %v", a.Bracket, a.Below, a.FailsConfirmed, a.NoneHolds(), err)
 	}
 }
 
@@ -142,11 +159,11 @@ func TestSearchSaysWhyOfItsLimit(t *testing.T) {
 	a, err := Search(func(t Trial) (Observation, error) {
 		switch n++; {
 		case t.Rate.Float() <= 1000:
-			return Observation{judge.Met, "", "fast"}, nil
+			return Observation{judge.Met, "", "fast", nil}, nil
 		case t.Stage == FromBelow: // a bad hour
-			return Observation{judge.Missed, Latency, "p99 is missed"}, nil
+			return Observation{judge.Missed, Latency, "p99 is missed", nil}, nil
 		}
-		return Observation{judge.Undecided, Generator, "the generator is at its limit"}, nil
+		return Observation{judge.Undecided, Generator, "the generator is at its limit", nil}, nil
 	}, SearchOptions{})
 	if err != nil || a.Limit != Generator || a.Why != "the generator is at its limit" {
 		t.Errorf("limited by %s: %s, %v", a.Limit, a.Why, err)
@@ -178,6 +195,40 @@ func TestSearchOfRunsThatDiffer(t *testing.T) {
 	}
 }
 
+// A confirming trial that was made again counts for nothing, and so others decide; one on the way
+// counts, since the answer does not depend on it.
+func TestSearchDoesNotRestOnTrialsMadeAgain(t *testing.T) {
+	again := []result.Attempt{{Ending: result.AttemptCut}}
+	for name, of := range map[string]func(Trial, int) bool{
+		"one":         func(t Trial, n int) bool { return t.Stage == Confirming && n == 1 },
+		"on the way":  func(t Trial, _ int) bool { return t.Stage != Confirming },
+		"all of them": func(t Trial, _ int) bool { return t.Stage == Confirming },
+	} {
+		confirming := 0
+		a, err := Search(func(t Trial) (Observation, error) {
+			o, err := sharp(5000, Latency)(t)
+			if t.Stage == Confirming {
+				confirming++
+			}
+			if of(t, confirming) {
+				o.Attempts = again
+			}
+			return o, err
+		}, SearchOptions{})
+		if err != nil || a.HoldsConfirmed != (name != "all of them") || a.FailsConfirmed != (name != "all of them") {
+			t.Errorf("%s: confirmed %v and %v, %v", name, a.HoldsConfirmed, a.FailsConfirmed, err)
+		}
+		for _, m := range a.Trials {
+			if m.Stage == Confirming && len(m.Attempts) > 0 && (m.Outcome != judge.Undecided || !strings.HasPrefix(m.Found, "it was made again: it was ended early before; it would be ")) {
+				t.Errorf("%s: %+v", name, m)
+			}
+			if m.Stage == Confirming && m.Times != 1 {
+				t.Errorf("%s: a confirming trial is longer than the one before, which was made again: %+v", name, m.Trial)
+			}
+		}
+	}
+}
+
 func TestSearchStops(t *testing.T) {
 	for name, end := range map[string]error{"wanted": ErrStopped, "broken": errors.New("broken")} {
 		n := 0
@@ -205,7 +256,7 @@ func TestSearchStops(t *testing.T) {
 func TestSearchGoesOnForLonger(t *testing.T) {
 	a, err := Search(func(t Trial) (Observation, error) {
 		if x := t.Rate.Float(); x > 2000 && x < 6000 && t.Times < 4 {
-			return Observation{judge.Undecided, "", "too short"}, nil
+			return Observation{judge.Undecided, "", "too short", nil}, nil
 		}
 		return sharp(4000, Latency)(t)
 	}, SearchOptions{})
@@ -215,7 +266,7 @@ func TestSearchGoesOnForLonger(t *testing.T) {
 	// And a rate that no length decides lies within the answer.
 	a, err = Search(func(t Trial) (Observation, error) {
 		if x := t.Rate.Float(); x > 3600 && x < 4400 {
-			return Observation{judge.Undecided, "", "too near"}, nil
+			return Observation{judge.Undecided, "", "too near", nil}, nil
 		}
 		return sharp(4000, Latency)(t)
 	}, SearchOptions{})

@@ -96,6 +96,7 @@ func Resume(dir string, want Manifest) (*Series, error) {
 				s.unlock()
 				return nil, fmt.Errorf("trials: %w", err)
 			}
+			t.Attempts = t.attempted(result.AttemptLost)
 		}
 		if err := s.clear(t); err != nil {
 			s.unlock()
@@ -185,7 +186,9 @@ func (s *Series) Again(trial int) error {
 	if s.other {
 		return fmt.Errorf("%w: version %s made %s, and it is damaged", ErrChanged, s.Tool, s.Trials[trial].File)
 	}
-	return s.clear(&s.Trials[trial])
+	t := &s.Trials[trial]
+	t.Attempts = t.attempted(result.AttemptLost)
+	return s.clear(t)
 }
 
 // clear removes the files of a trial and plans it anew.

@@ -178,7 +178,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A result that somebody removed is made again.
+// A result that somebody removed is made again, and so is one that is damaged: both say so.
 func TestResumeWithoutAFile(t *testing.T) {
 	dir := t.TempDir()
 	s, err := New(dir, planOf(2, 1))
@@ -195,6 +195,14 @@ func TestResumeWithoutAFile(t *testing.T) {
 	}
 	if s, err = Resume(dir, planOf(2, 1)); err != nil || s.Complete() || s.Count(Planned) != 1 {
 		t.Fatalf("%v, %+v", err, s)
+	}
+	if err := s.Again(0); err != nil { // as if its file were damaged
+		t.Error(err)
+	}
+	for _, x := range s.Trials {
+		if len(x.Attempts) != 1 || x.Attempts[0].Ending != result.AttemptLost || x.Attempts[0].Began.IsZero() {
+			t.Errorf("%+v", x)
+		}
 	}
 	s.Close()
 }
