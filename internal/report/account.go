@@ -392,12 +392,7 @@ func accountsOf(prepared []*subject) *table {
 		}
 		return ""
 	})
-	line("lost although acknowledged", func(s *subject) string {
-		if b := s.sum.ReadBack; b != nil && (b.Decided() || b.LostAcked > 0) {
-			return count(b.LostAcked)
-		}
-		return ""
-	})
+	line("lost although acknowledged", lostCount)
 	line("gone from the log", func(s *subject) string {
 		if b := s.sum.ReadBack; b != nil && b.NotInLog > b.LostAcked {
 			return count(b.NotInLog)

@@ -40,8 +40,7 @@ func readBackLines(s *subject) []entryText {
 	if s.sum.Counters.Expected > 0 {
 		add(b.Kept, "kept", count(b.Kept), "acknowledged, not delivered in time, and still at the broker: late, not lost")
 	}
-	if b.Decided() && acked > 0 || b.LostAcked > 0 {
-		lost := count(b.LostAcked)
+	if lost := lostCount(s); lost != "" && (acked > 0 || b.LostAcked > 0) {
 		if b.LostAcked > 0 {
 			lost += acknowledgedWhen(b.Lost)
 		}
@@ -55,6 +54,16 @@ func readBackLines(s *subject) []entryText {
 	add(b.KeptRefused, "refused and kept", count(b.KeptRefused), "refused by the broker, which has them nevertheless")
 	add(b.Unread, "not known", count(b.Unread), "it could not be determined whether the broker has them")
 	return append(out, copyLines(b)...)
+}
+
+// lostCount is how many acknowledged messages were neither delivered nor kept; empty if that is not known, or
+// if it is none and the broker's log lacks messages that were delivered.
+func lostCount(s *subject) string {
+	b := s.sum.ReadBack
+	if b == nil || b.LostAcked == 0 && (!b.Decided() || b.NotInLog > 0) {
+		return ""
+	}
+	return count(b.LostAcked)
 }
 
 // copyLines tell what the copies of the places have, beside those that were read back.

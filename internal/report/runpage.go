@@ -134,7 +134,10 @@ func cardsOf(s *subject) []card {
 		}
 		add("rate", "sent", rate(s.sum.Rate.Sent), normal, means)
 	}
+	least, _ := s.sum.LostAcked()
 	switch c := &s.sum.Counters; {
+	case least > c.LostAcked:
+		add("lost", "lost", count(least), bad, "acknowledged, and no longer at the broker when it was read back")
 	case c.Expected == 0:
 	case c.LostAcked > 0:
 		add("missing", "missing", count(c.Missing), bad, count(c.LostAcked)+" of them acknowledged and lost")

@@ -37,11 +37,8 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 	}
 	trouble(publishSide(c, false)[1:])
 	trouble(deliverySide(c)[1:])
-	if b := s.sum.ReadBack; b != nil && c.Expected == 0 && b.LostAcked > 0 {
-		troubles = append(troubles, count(b.LostAcked)+" lost although acknowledged")
-	}
-	if c.LostAcked > 0 {
-		troubles = append(troubles, count(c.LostAcked)+" lost although acknowledged")
+	if least, _ := s.sum.LostAcked(); least > 0 {
+		troubles = append(troubles, count(least)+" lost although acknowledged")
 	}
 	trouble(otherCounters(c)[1:]) // the first was handled above
 	if c.Acked > 0 && c.Unknown > 0 {
@@ -57,12 +54,19 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 	opened, failed := connectionWords(s.sum.Connections)
 	switch {
 	case len(troubles) > 0:
-	case c.Expected > 0:
+	case c.Expected > 0 && s.lostNothing():
 		parts = append(parts, "none lost, duplicated or reordered")
-	case s.sends():
+	case c.Expected == 0 && s.sends():
 		parts = append(parts, refusalWords(&s.run.Header))
 	}
 	return append(parts, opened...), append(troubles, failed...)
+}
+
+// lostNothing reports whether it is known that no message was lost: consumers received all, or what
+// the broker kept was read back.
+func (s *subject) lostNothing() bool {
+	_, most := s.sum.LostAcked()
+	return most == 0 && !s.cut && (s.sum.Counters.Expected > 0 || s.sum.ReadBack.Decided())
 }
 
 // leftWhy says in a few words why something is left at the broker.

@@ -56,11 +56,14 @@ func comparison(subjects []*subject) (out document) {
 		if text := s.unbalanced(); text != "" {
 			troubles = append(troubles, text)
 		}
-		if len(troubles) == 0 {
+		switch {
+		case len(troubles) > 0:
+			out.list("  "+s.letter+"  ", append(parts, troubles...), warning)
+		case s.lostNothing():
 			good = append(good, s.letter)
-			continue
+		default: // what became of its messages is not known
+			out.list("  "+s.letter+"  ", parts, normal)
 		}
-		out.list("  "+s.letter+"  ", append(parts, troubles...), warning)
 	}
 	if len(good) > 0 {
 		out.say("  ", strings.Join(good, " ")+": nothing lost, duplicated, reordered or refused", normal)

@@ -105,6 +105,11 @@ func (l *load) collect(to chan<- prometheus.Metric) {
 			}
 			gauge("objective_met", "1 if the objective is shown to be met, else 0.", met, "objective", o.Text, "outcome", o.Outcome)
 		}
+		least, most := s.LostAcked()
+		gauge("lost_acked_at_least", "Acknowledged messages that are known to be lost: not delivered, or gone from the broker when it was read back.", float64(least))
+		if !l.cut {
+			gauge("lost_acked_at_most", "The same, with those that may be lost.", float64(most))
+		}
 	}
 }
 

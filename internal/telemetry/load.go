@@ -16,6 +16,7 @@ type load struct {
 	vitals            map[result.Vital]float64
 	metrics           map[result.Metric]*histogram
 	summary           *result.Summary // nil until the run has ended
+	cut               bool            // the run was killed: its accounts are not closed
 }
 
 func newLoad(h result.Header, phase string) *load {
@@ -25,7 +26,7 @@ func newLoad(h result.Header, phase string) *load {
 // finished returns the load of a run that has ended or was cut short; s may be nil.
 func finished(run *result.Run, s *result.Summary) *load {
 	l := newLoad(run.Header, "")
-	l.counters, l.summary = run.Counters, s
+	l.counters, l.summary, l.cut = run.Counters, s, run.Summary == nil
 	for m, x := range run.Metrics {
 		if x.Hist != nil {
 			l.metrics[m] = merged(x)
