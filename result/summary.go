@@ -310,6 +310,22 @@ func (v Verdict) Limit(m Metric) *Limit {
 	return nil
 }
 
+// Of returns what a percentile of a metric, or its maximum, is worth: Valid, Suspect or Invalid. It is the worse of the
+// metric's limit there, and of the reasons without a percentile, which concern all of the metric or all of the run.
+// It is never Unstable: an overloaded run has no steady-state response times at all, see Status.
+func (v Verdict) Of(m Metric, percentile Percentile) Status {
+	worth := v.Limit(m).Of(percentile)
+	for _, r := range v.Reasons {
+		switch whole := r.Percentile == "" && (r.Metric == "" || r.Metric == m); {
+		case whole && r.Status == Invalid:
+			return Invalid
+		case whole && r.Status == Suspect && worth == Valid:
+			worth = Suspect
+		}
+	}
+	return worth
+}
+
 // Reaches reports whether the percentile is suspect or invalid; the maximum, "max", lies
 // beyond all percentiles. A percentile between ValidTo and From also counts as suspect,
 // because nothing shows that it is valid. A nil limit reaches nothing.

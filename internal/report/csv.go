@@ -13,7 +13,7 @@ import (
 
 // writeCSV writes the published figures in long form, one a line, with the columns
 //
-//	run, metric, percentile, value_ns, lo_ns, hi_ns, count, mark, block_lo_ns, block_hi_ns, floor_ratio
+//	run, metric, percentile, value_ns, lo_ns, hi_ns, count, mark, block_lo_ns, block_hi_ns, floor_ratio, verdict
 //
 // metric is METRIC; or METRIC.succeeded, without the messages that were refused; or
 // METRIC.corrected, a service time with HdrHistogram's correction for an expected
@@ -22,9 +22,12 @@ import (
 // it. count is the number of values in the metric's histogram. mark qualifies the figure:
 // unsupported, unstable or refused (without a value; refused messages reach the last),
 // at-least, few, few-events, near-floor, sequential (the interval holds whenever the run
-// ended), suspect; several are joined by "+".
+// ended), invalid, suspect; several are joined by "+". mean and stddev are of all resolved
+// messages, so they are marked as the maximum is, at-least if messages were refused or
+// unresolved, and withheld as unstable where percentiles are.
 // block_lo_ns and block_hi_ns hold the interval from resampled stretches of the
-// run, floor_ratio how many times the machine's noise floor the value is.
+// run, floor_ratio how many times the machine's noise floor the value is. verdict is the
+// run's: VALID, SUSPECT, UNSTABLE or INVALID.
 func writeCSV(w io.Writer, runs []*result.Run) error {
 	prepared, err := subjects(runs)
 	if err != nil {
@@ -36,7 +39,7 @@ func writeCSV(w io.Writer, runs []*result.Run) error {
 	for _, x := range fields {
 		head = append(head, x.name)
 	}
-	_ = c.Write(head) // an error is kept by the writer until Error
+	_ = c.Write(append(head, "verdict")) // an error is kept by the writer until Error
 	for _, s := range prepared {
 		for _, col := range s.measuredFigures(true) {
 			row := func(percentile result.Percentile, of func(figureField) string) {
@@ -44,20 +47,27 @@ func writeCSV(w io.Writer, runs []*result.Run) error {
 				for _, x := range fields {
 					out = append(out, of(x))
 				}
-				_ = c.Write(out)
+				_ = c.Write(append(out, string(s.sum.Verdict.Status)))
 			}
-			moment := func(name result.Percentile, value string) {
+			moment := func(name result.Percentile, value string, of figure) {
+				if of.Unstable {
+					value = ""
+				}
 				if col.Dist.Count > 0 {
-					known := map[string]string{"value_ns": value, "count": integer(col.Dist.Count)}
+					known := map[string]string{"value_ns": value, "count": integer(col.Dist.Count), "mark": of.mark()}
 					row(name, func(x figureField) string { return known[x.name] })
 				}
 			}
-			moment("min", integer(col.Dist.Min))
+			fastest := col.Figures[0]
+			moment("min", integer(col.Dist.Min), figure{Suspect: fastest.Suspect, Invalid: fastest.Invalid})
 			for _, f := range col.Figures {
 				row(f.Percentile, func(x figureField) string { return x.text(f) })
 			}
-			moment("mean", decimal(col.Dist.Mean))
-			moment("stddev", decimal(col.Dist.StdDev))
+			slowest := col.at(result.Maximum)
+			all := figure{Suspect: slowest.Suspect, Invalid: slowest.Invalid, Unstable: s.sum.Verdict.Status == result.Unstable && col.Of.IsResponse()}
+			all.AtLeast = col.Dist.Censored+col.Dist.Refusals > 0
+			moment("mean", decimal(col.Dist.Mean), all)
+			moment("stddev", decimal(col.Dist.StdDev), all)
 		}
 	}
 	c.Flush()

@@ -15,9 +15,9 @@ type figure struct {
 	Absent         bool              // the metric has no messages
 	Unstable       bool              // withheld: a response percentile of an overloaded run
 	SuspectReasons []result.Reason   // reasons of the verdict that apply from this figure on
-	Limit          string            // why the metric is suspect from this figure on; empty: the limit is elsewhere
-	Suspect        bool              // at or beyond the verdict's limit
-	Invalid        bool              // at or beyond where the metric is invalid; then Suspect is set too
+	Limit          string            // from this figure on the metric is suspect or invalid: which and why; empty: the limit is elsewhere
+	Suspect        bool              // by the verdict, at or beyond the metric's limit or as the whole run
+	Invalid        bool              // the same; then Suspect is set too
 }
 
 // fewEpisodes is the number of episodes below which a percentile describes the
@@ -67,7 +67,7 @@ func (f figure) sign() string {
 // isSuspect reports whether the verdict says that the figure cannot be trusted.
 func (f figure) isSuspect() bool { return f.Suspect || len(f.SuspectReasons) > 0 }
 
-// stands returns the status of the figure by the verdict's limit.
+// stands returns the status of the figure by the verdict, see [result.Verdict.Of].
 func (f figure) stands() result.Status {
 	switch {
 	case f.Invalid:
@@ -148,7 +148,7 @@ func (f figure) notes() []string {
 		out = append(out, plain(string(d.Status))+": "+plain(string(d.Code)))
 	}
 	if f.Limit != "" && len(f.SuspectReasons) == 0 {
-		out = append(out, string(f.stands())+": "+plain(f.Limit))
+		out = append(out, plain(f.Limit))
 	}
 	return out
 }
@@ -333,9 +333,9 @@ func families(r *result.Run, sum *result.Summary) []family {
 	return out
 }
 
-// limit marks the figure as the verdict's limit for a percentile of it.
-func (f *figure) limit(l *result.Limit, percentile result.Percentile) {
-	f.Suspect, f.Invalid = l.Reaches(percentile), l.Of(percentile) == result.Invalid
+// worth marks the figure as worth what the verdict says.
+func (f *figure) worth(is result.Status) {
+	f.Suspect, f.Invalid = is != result.Valid, is == result.Invalid
 }
 
 // newFigure collects what the summary says about one percentile.
@@ -346,13 +346,13 @@ func newFigure(m result.Metric, p result.Percentile, d *result.Distribution, v r
 			f.SuspectReasons = append(f.SuspectReasons, r)
 		}
 	}
-	l := v.Limit(m)
-	f.limit(l, p)
-	switch {
-	case f.Invalid && l.InvalidFrom == p:
-		f.Limit = l.InvalidWhy
-	case f.Suspect && l.From == p:
-		f.Limit = l.Why
+	f.worth(v.Of(m, p))
+	switch l := v.Limit(m); {
+	case l == nil:
+	case l.InvalidFrom == p:
+		f.Limit = string(result.Invalid) + ": " + l.InvalidWhy
+	case l.From == p:
+		f.Limit = string(result.Suspect) + ": " + l.Why
 	}
 	if d.Total() == 0 {
 		f.Absent = true

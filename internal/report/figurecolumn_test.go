@@ -46,7 +46,7 @@ func TestFigureColumnsAreInEveryOutput(t *testing.T) {
 			}
 		}
 	}
-	if want := strings.Join(fields, ","); values != want {
+	if want := strings.Join(append(fields, "verdict"), ","); values != want {
 		t.Errorf("CSV has %s, want %s", values, want)
 	}
 }

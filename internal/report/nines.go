@@ -97,7 +97,7 @@ func (s *subject) figureAt(m result.Metric, percentile result.Percentile) figure
 		return f
 	}
 	f.Unstable = s.sum.Verdict.Status == result.Unstable && m.IsResponse()
-	f.limit(s.sum.Verdict.Limit(m), percentile)
+	f.worth(s.sum.Verdict.Of(m, percentile))
 	return f
 }
 

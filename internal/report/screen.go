@@ -226,10 +226,10 @@ func screenGrid(s *subject, main, service *column, columns int) *table {
 		if f.fewEvents() {
 			notes = append(notes, plural(int64(f.Episodes), "event")+": this run only")
 		}
-		if stands := f.stands(); stands != said {
-			said = stands
+		if reached := limit.Of(name); reached != said {
+			said = reached
 			why := limit.Why
-			if stands == result.Invalid {
+			if reached == result.Invalid {
 				why = "invalid: " + limit.InvalidWhy
 			}
 			notes = append([]string{plain(why)}, notes...)

@@ -235,11 +235,12 @@ var curveDashes = [...]int{0, 1, 3}
 // part may be the whole curve.
 func believed(l line, run *result.Run, m result.Metric) []line {
 	from := math.Inf(1)
-	switch limit := run.Summary.Verdict.Limit(m); {
+	v := run.Summary.Verdict
+	switch limit := v.Limit(m); {
+	case limit == nil && v.Status == result.Suspect, v.Of(m, result.P50) != result.Valid:
+		from = 0
 	case limit != nil:
 		from = -math.Log10(worseThan(limit.From))
-	case run.Summary.Verdict.Status == result.Suspect:
-		from = 0
 	}
 	k := 0
 	for k < len(l.X) && l.X[k] < from {
