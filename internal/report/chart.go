@@ -50,7 +50,8 @@ type axis struct {
 }
 
 // line is one series; without a name it is in no legend. Y may hold NaN for gaps; Lo and
-// Hi, if set, are the edges of a band around it.
+// Hi, if set, are the edges of a band around it. An upper edge of +Inf is the top of the
+// picture: fit puts it there.
 type line struct {
 	Name   string
 	Colour int // index into the palette
@@ -65,6 +66,8 @@ type line struct {
 	Legend string // replaces Name in static charts; thin lines and marks without it have no legend there
 	// Labels name the points, instead of their positions on the X axis.
 	Labels []string
+	// Signs, if set, are the qualifications beside the points that are dots, such as "≥".
+	Signs []string
 }
 
 // legend returns the line's name in a static chart; empty: it is not in the legend.
@@ -128,7 +131,9 @@ func (c *chart) fit() bool {
 			y.add(l.Y[i])
 			if l.Lo != nil && !math.IsNaN(l.Lo[i]) {
 				y.add(l.Lo[i])
-				y.add(l.Hi[i])
+				if !math.IsInf(l.Hi[i], 1) {
+					y.add(l.Hi[i])
+				}
 			}
 		}
 	}
@@ -140,6 +145,13 @@ func (c *chart) fit() bool {
 	}
 	c.X.round(x)
 	c.Y.round(y)
+	for _, l := range c.Lines {
+		for i, hi := range l.Hi {
+			if math.IsInf(hi, 1) {
+				l.Hi[i] = c.Y.Max
+			}
+		}
+	}
 	return true
 }
 

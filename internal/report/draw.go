@@ -196,6 +196,9 @@ func (a area) line(on canvas, l line) {
 	on.path(l.stroke(), l.Dash, points, "")
 	for _, i := range dots {
 		on.circle(l.fill(""), 2.6, a.x(l.X[i]), a.y(l.Y[i]))
+		if l.Signs != nil && l.Signs[i] != "" {
+			on.text("mlabel", fromStart, a.x(l.X[i])+4, a.y(l.Y[i])-4, l.Signs[i])
+		}
 	}
 }
 

@@ -193,27 +193,40 @@ func sweepFigure(s sweep.Spread) string {
 	switch {
 	case s.OK():
 		sign := ""
-		if 2*s.Suspect > s.Runs {
-			sign = "? "
-		}
-		if s.Open {
-			sign += "≥ "
+		if mark := sweepMark(s); mark != "" {
+			sign = mark + " "
 		}
 		return sign + durationFloat(s.Value)
-	case s.Missing == "unsupported":
+	case s.Missing == sweep.MissingUnsupported:
 		return "n/a (too few)"
-	case s.Missing == "" || s.Missing == "none":
+	case s.Missing == "" || s.Missing == sweep.MissingNone:
 		return "–"
 	}
 	return "n/a (" + plain(s.Missing) + ")"
 }
 
+// sweepMark qualifies a latency that has a number: "?" if it is suspect in most runs, "≥" if it is a lower bound.
+func sweepMark(s sweep.Spread) string {
+	switch {
+	case s.Questionable() && s.AtLeast:
+		return "? ≥"
+	case s.Questionable():
+		return "?"
+	case s.AtLeast:
+		return "≥"
+	}
+	return ""
+}
+
+// sweepInterval is where a latency lies over the rounds, as a cell.
 func sweepInterval(s sweep.Spread) string {
 	switch {
 	case !s.OK():
 		return ""
 	case s.Above != "":
 		return durationFloat(s.Low) + " – " + plain(s.Above)
+	case s.Open:
+		return durationFloat(s.Low) + " – ≥ " + durationFloat(s.High)
 	case s.Low == s.High:
 		return ""
 	}
@@ -247,9 +260,9 @@ func known(s sweep.Spread, v float64) string {
 // An axis has plain numbers where all of its values are of one kind: messages a second,
 // bytes, seconds or the number itself; otherwise it has the values as they were written.
 // bytes are of payload, cpu is for each message. A mark is at-least, suspect,
-// unstable-above or refused-above (such a run is where the interval ends, which has
-// no upper end then), or why there is no figure: unstable, refused, unsupported,
-// invalid, none. semantics is empty unless the runs of a cell differ in it, which are
+// high-at-least (only the interval's upper end is a lower bound), unstable-above or
+// refused-above (such a run is where the interval ends, which has no upper end then), or
+// why there is no figure: unstable, refused, unsupported, invalid, none. semantics is empty unless the runs of a cell differ in it, which are
 // lines of their own then. An objective is met, missed, undecided or meaningless, or
 // empty where it was not asked for.
 func SweepCSV(w io.Writer, tables ...*sweep.Table) error {
@@ -309,11 +322,14 @@ func sweepLines(c *csv.Writer, t *sweep.Table, asked []string) {
 				line = append(line, "", "", "", s.Missing)
 			default:
 				var marks []string
-				if s.Open {
+				if s.AtLeast {
 					marks = append(marks, "at-least")
 				}
-				if 2*s.Suspect > s.Runs {
+				if s.Questionable() {
 					marks = append(marks, "suspect")
+				}
+				if s.Open && !s.AtLeast {
+					marks = append(marks, "high-at-least")
 				}
 				high := decimal(s.High)
 				if s.Above != "" {

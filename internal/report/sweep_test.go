@@ -38,7 +38,7 @@ func swept(t *testing.T, axes ...string) *Sweep {
 				Figures: map[result.Percentile]sweep.Figure{}}
 			for k, p := range sweep.Percentiles() {
 				v := int64((i + 1) * (k + 1) * 1e5)
-				o.Figures[p] = sweep.Figure{Value: v, Low: v / 2, High: v * 2, Open: p == "99.9"}
+				o.Figures[p] = sweep.Figure{Value: v, Low: v / 2, High: v * 2, AtLeast: p == "99.9"}
 			}
 			if i%4 == 3 && round == 2 {
 				o.Status = result.Unstable
@@ -271,5 +271,55 @@ func TestSweepObjectives(t *testing.T) {
 	}
 	if got, want := strings.Join(last, "; "), "lost == 0 | delivery.response p99 < 1ms; met | missed; met | meaningless; met | met; met | met"; got != want {
 		t.Errorf("the CSV has %q, want %q", got, want)
+	}
+}
+
+// Charts have the marks of the table, and a band without an upper end goes up to the top.
+func TestSweepChartsKeepTheMarks(t *testing.T) {
+	a, err := sweep.ParseAxis("rate=1k/s,2k/s,4k/s,8k/s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := sweep.NewGrid(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes := map[int][]sweep.Outcome{}
+	for i := range g.Len() {
+		for round := 1; round <= 3; round++ {
+			o := sweep.Outcome{Round: round, Status: result.Valid, Metric: result.DeliveryResponse, Achieved: 1000, Figures: map[result.Percentile]sweep.Figure{}}
+			f := sweep.Figure{Value: 1e6, Low: 9e5, High: 11e5, Suspect: i == 2, AtLeast: i == 3}
+			if i == 1 && round == 3 {
+				o.Status, f = result.Unstable, sweep.Figure{Missing: "unstable"}
+			}
+			for _, p := range sweep.Percentiles() {
+				o.Figures[p] = f
+			}
+			outcomes[i] = append(outcomes[i], o)
+		}
+	}
+	table := sweep.NewTable(g, 3, outcomes)
+	c := sweepCharts(table)[0]
+	l := c.Lines[0]
+	if want := []string{"", "", "?", "≥"}; !slices.Equal(l.Signs, want) {
+		t.Errorf("the points have %q, want %q", l.Signs, want)
+	}
+	for i, open := range []bool{false, true, false, true} {
+		if (l.Hi[i] == c.Y.Max) != open {
+			t.Errorf("point %d: the band ends at %g of %g", i, l.Hi[i], c.Y.Max)
+		}
+	}
+	var page, text bytes.Buffer
+	s := &Sweep{Table: table, Title: "x"}
+	if err := errors.Join(SweepHTML(&page, s), SweepTerminal(&text, s, Options{Width: 250})); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{">≥</text>", ">?</text>"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("%q is not on the page", want)
+		}
+	}
+	if !strings.Contains(text.String(), "900 µs – unstable") || !strings.Contains(text.String(), "900 µs – ≥ 1.10 ms") {
+		t.Errorf("the table:\n%s", text.String())
 	}
 }

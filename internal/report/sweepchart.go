@@ -3,8 +3,10 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"sixnines/internal/sweep"
+	"sixnines/result"
 )
 
 // mostCurves is how many lines a chart of a sweep has at most.
@@ -29,7 +31,7 @@ func sweepCharts(t *sweep.Table) []*chart {
 		c := latencyChart(curves[0].Rows, x, "latency", "Latency over "+x.Label)
 		c.Caption += "Grey: UNSTABLE, the system carries less than the schedule asks for and has no steady latency."
 		for i, p := range sweep.Percentiles() {
-			c.Lines = append(c.Lines, sweepLine(curves[0], x, c.Y, rowName(p), i, func(r *sweep.Row) sweep.Spread { return r.Latency[p] }))
+			c.Lines = append(c.Lines, latencyLine(curves[0], x, c.Y, rowName(p), i, p))
 		}
 		c.Moments = overloads(curves[0], x)
 		add(c)
@@ -38,7 +40,7 @@ func sweepCharts(t *sweep.Table) []*chart {
 			c := latencyChart(curves[0].Rows, x, "latency-"+string(p), rowName(p)+" over "+x.Label)
 			c.Caption += "A line has a gap or ends where a figure is missing: UNSTABLE, refused, INVALID or too few messages; the table says which."
 			for i, curve := range curves[:min(len(curves), mostCurves)] {
-				c.Lines = append(c.Lines, sweepLine(curve, x, c.Y, curve.Name(), i, func(r *sweep.Row) sweep.Spread { return r.Latency[p] }))
+				c.Lines = append(c.Lines, latencyLine(curve, x, c.Y, curve.Name(), i, p))
 			}
 			add(c)
 		}
@@ -66,7 +68,11 @@ func sweepCharts(t *sweep.Table) []*chart {
 		c.Moments = overloads(curves[0], x)
 	}
 	add(c)
+	unlike := slices.ContainsFunc(curves, func(c sweep.Curve) bool { return c.Unlike > 0 })
 	for _, c := range out {
+		if unlike {
+			c.Caption += " If the runs of a cell have different guarantees, the first row of the table is drawn."
+		}
 		if len(curves) > mostCurves {
 			c.Caption += fmt.Sprintf(" The first %d of %d combinations of the other axes are drawn; the table shows all.", mostCurves, len(curves))
 		}
@@ -80,7 +86,8 @@ func latencyChart(rows []*sweep.Row, x axis, key, title string) *chart {
 		name = metricName(rows[0].Metric)
 	}
 	return &chart{Key: key, Title: title, X: x, Y: axis{Scale: durationScale, Label: name},
-		Caption: "Each point is the median round, the band spans the rounds. "}
+		Caption: "Each point is the median round, the band is from – to of the table. " +
+			"A band up to the top has no upper end: there a round is UNSTABLE or refused, or the end is a lower bound. ≥: a lower bound. ?: suspect in most rounds. "}
 }
 
 // sweepAxis is the axis of a chart over a field: rates, and numbers that span a
@@ -117,8 +124,24 @@ func sweepLine(c sweep.Curve, x, along axis, name string, colour int, of func(*s
 		y, lo, hi := math.NaN(), math.NaN(), math.NaN()
 		if s.OK() && s.Value > 0 {
 			y, lo, hi = along.place(s.Value), along.place(max(s.Low, 1e-9)), along.place(s.High)
+			if s.Above != "" || s.Open {
+				hi = math.Inf(1)
+			}
 		}
 		l.X, l.Y, l.Lo, l.Hi = append(l.X, x.place(c.X[i])), append(l.Y, y), append(l.Lo, lo), append(l.Hi, hi)
+	}
+	return l
+}
+
+// latencyLine is a percentile of the latency along a curve, with the marks of the table.
+func latencyLine(c sweep.Curve, x, along axis, name string, colour int, p result.Percentile) line {
+	l := sweepLine(c, x, along, name, colour, func(r *sweep.Row) sweep.Spread { return r.Latency[p] })
+	for _, r := range c.Rows {
+		sign := ""
+		if s := r.Latency[p]; s.OK() {
+			sign = sweepMark(s)
+		}
+		l.Signs = append(l.Signs, sign)
 	}
 	return l
 }

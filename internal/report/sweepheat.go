@@ -89,11 +89,11 @@ func heatFigure(r *sweep.Row, s sweep.Spread, text string) heatCell {
 	case s.OK() && s.Value > 0:
 		c.Value, c.Text = s.Value, text
 		return c
-	case s.Missing == "unstable":
+	case s.Missing == sweep.MissingUnstable:
 		c.State = heatOverloaded
-	case s.Missing == "refused":
+	case s.Missing == sweep.MissingRefused:
 		c.State = heatRefused
-	case s.Missing == "invalid":
+	case s.Missing == sweep.MissingInvalid:
 		c.State = heatInvalid
 	default:
 		c.State = heatNone

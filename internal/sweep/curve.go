@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -14,6 +15,7 @@ type Curve struct {
 	X      []float64
 	Rows   []*Row
 	Rounds int // planned for each row
+	Unlike int // trials that are not in Rows: their guarantees are not those of the first row of their cell
 }
 
 // Name names the curve in output, such as "size=256B"; it is empty without another axis.
@@ -37,7 +39,8 @@ func (t *Table) Along(key string) []Curve {
 		}
 		c := &curves[j]
 		x := values[row.Cell[at].Value]
-		if len(c.Rows) > 0 && slices.Contains(c.X, x) {
+		if slices.Contains(c.X, x) {
+			c.Unlike += len(row.Runs)
 			continue
 		}
 		k, _ := slices.BinarySearch(c.X, x)
@@ -98,7 +101,9 @@ func (t *Table) Plane() (across, up int) {
 // Knee finds the knee of a curve over the rate, for a percentile of its latency. Trials
 // that are INVALID, were not made, or whose percentile is suspect or not supported are not
 // used: the text says how many, and if they are the majority at a rate that decides the
-// knee, no knee is given. conf is the confidence of the interval, in (0, 1).
+// knee, no knee is given. A percentile that is only a lower bound is no latency: the rate
+// is beyond the knee, as where refused messages reach it. conf is the confidence of the
+// interval, in (0, 1).
 func (c Curve) Knee(percentile result.Percentile, conf float64) Knee {
 	rounds, left := c.byRound(func(o Outcome) bool {
 		f := o.Figures[percentile]
@@ -108,7 +113,8 @@ func (c Curve) Knee(percentile result.Percentile, conf float64) Knee {
 	for i, round := range rounds {
 		for _, t := range round {
 			f := t.outcome.Figures[percentile]
-			points[i] = append(points[i], Point{Rate: t.x, Latency: float64(f.Value), Unstable: t.outcome.Status == result.Unstable || f.slowest(), Unknown: !t.usable})
+			beyond := t.outcome.Status == result.Unstable || f.slowest() || f.AtLeast
+			points[i] = append(points[i], Point{Rate: t.x, Latency: float64(f.Value), Unstable: beyond, Unknown: !t.usable})
 		}
 	}
 	k := findKnee(points, conf)
@@ -153,8 +159,8 @@ type tried struct {
 }
 
 // byRound groups the trials of a curve by round, including planned ones that were not made.
-// usable decides about trials that are not INVALID. left says how many trials are unusable; it
-// is empty if all are usable.
+// usable decides about trials that are not INVALID. left says how many trials are unusable or
+// not in the curve; it is empty if all are used.
 func (c Curve) byRound(usable func(Outcome) bool) (all [][]tried, left string) {
 	rounds := map[int][]tried{}
 	planned, used := 0, 0
@@ -181,6 +187,9 @@ func (c Curve) byRound(usable func(Outcome) bool) (all [][]tried, left string) {
 	}
 	if used < planned {
 		left = fmt.Sprintf("; without %d of %d trials, which are INVALID, suspect or not made, or have no such figure", planned-used, planned)
+	}
+	if c.Unlike > 0 {
+		left += fmt.Sprintf("; without %s whose guarantees differ from those of the first in their cell", spell.Plural(int64(c.Unlike), "trial"))
 	}
 	return all, left
 }

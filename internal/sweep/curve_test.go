@@ -69,6 +69,55 @@ func TestRefusedIsBeyondTheKnee(t *testing.T) {
 	}
 }
 
+// A lower bound is no latency: where messages are lost, the rate is beyond the knee, and where
+// they are lost at every rate nothing is told of it.
+func TestLostIsBeyondTheKnee(t *testing.T) {
+	const server = 10_000.0
+	g := gridOf(t, "rate=1000/s..9000/s:lin:9")
+	knee := func(lossy func(rate float64) bool, drain int64) Knee {
+		outcomes := map[int][]Outcome{}
+		for i := range g.Len() {
+			rate := 1000 * float64(i+1)
+			for round := 1; round <= 3; round++ {
+				o := outcomeAt(round, int64(1e9/(server-rate)), result.Valid)
+				if lossy(rate) {
+					o.Figures["99"] = Figure{Value: drain, AtLeast: true}
+				}
+				outcomes[i] = append(outcomes[i], o)
+			}
+		}
+		return NewTable(g, 3, outcomes).Along("workload.rate")[0].Knee("99", 0.95)
+	}
+	fast := func(rate float64) bool { return rate >= 7000 }
+	short, long := knee(fast, 1e6), knee(fast, 15e9)
+	if !short.Told || math.Abs(short.Rate.Value/(server/2)-1) > 0.05 || short.Rate != long.Rate {
+		t.Errorf("losses from 7,000/s on:\n%+v, and with a longer drain\n%+v", short, long)
+	}
+	if k := knee(func(float64) bool { return true }, 15e9); k.Told || strings.Contains(k.Text, "still grows") || !strings.Contains(k.Text, "lost or refused") {
+		t.Errorf("losses at every rate: %+v", k)
+	}
+}
+
+// Runs whose guarantees differ from the others of their cell are not in the curve, which says so.
+func TestUnlikeTrialsAreCounted(t *testing.T) {
+	const server = 10_000.0
+	g := gridOf(t, "rate=1000/s..9000/s:lin:9")
+	outcomes := map[int][]Outcome{}
+	for i := range g.Len() {
+		for round := 1; round <= 4; round++ {
+			o := outcomeAt(round, int64(1e9/(server-1000*float64(i+1))), result.Valid)
+			if round%2 == 0 {
+				o.Semantics = "fsync never"
+			}
+			outcomes[i] = append(outcomes[i], o)
+		}
+	}
+	c := NewTable(g, 4, outcomes).Along("workload.rate")[0]
+	if k := c.Knee("99", 0.95); c.Unlike != 18 || !k.Told || !strings.Contains(k.Text, "without 18 trials whose guarantees differ") {
+		t.Errorf("%d are not in the curve: %+v", c.Unlike, k)
+	}
+}
+
 // Unknown trials do not place a knee: if they are the majority at a rate that decides it, no
 // knee is given.
 func TestNoKneeOfTrialsThatShowNothing(t *testing.T) {
@@ -78,6 +127,14 @@ func TestNoKneeOfTrialsThatShowNothing(t *testing.T) {
 		f := o.Figures["99"]
 		f.Suspect = true
 		o.Figures["99"] = f
+	}
+	suspectRun := func(o *Outcome) {
+		v := result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: result.ReasonSteal}}}
+		o.Status = v.Status
+		for p, f := range o.Figures {
+			d := &result.Distribution{Count: 1, Figures: map[result.Percentile]result.Figure{p: {Value: f.Value}}}
+			o.Figures[p] = figureOf(&result.Run{Summary: &result.Summary{Verdict: v, Histograms: map[result.Metric]*result.Distribution{o.Metric: d}}}, o.Metric, p)
+		}
 	}
 	for _, tt := range []struct {
 		name string
@@ -91,6 +148,7 @@ func TestNoKneeOfTrialsThatShowNothing(t *testing.T) {
 		{"suspect at the knee", func(rate float64) bool { return rate == 5000 }, true, suspect, false},
 		{"suspect beside what places it", func(rate float64) bool { return rate == 8000 }, true, suspect, false},
 		{"suspect far below", func(rate float64) bool { return rate == 1000 }, true, suspect, true},
+		{"suspect as a whole everywhere", func(float64) bool { return true }, true, suspectRun, false},
 		{"INVALID everywhere", func(float64) bool { return true }, true, func(o *Outcome) { o.Status = result.Invalid }, false},
 		{"not made at the knee", func(rate float64) bool { return rate == 5000 }, false, nil, false},
 	} {

@@ -20,7 +20,7 @@ const KneeRule = "the rate at which rate ÷ latency is highest: beyond it latenc
 type Point struct {
 	Rate     float64 // messages a second
 	Latency  float64 // the curve's figure, in any unit; above 0
-	Unstable bool    // the system does not carry the rate, or refused messages reach the figure; Latency means nothing
+	Unstable bool    // the system does not carry the rate, or lost or refused messages reach the figure; Latency means nothing
 	Unknown  bool    // the trial is INVALID, was not made, or its figure is suspect or missing
 }
 
@@ -203,7 +203,7 @@ func kneeOf(rounds [][]Point, pick []int) kneeAt {
 		end = beyond
 	}
 	if len(levels) == 0 {
-		why := "no rate was stable"
+		why := "no rate was stable: the lowest overloads the system, or lost or refused messages reach the figure"
 		if beyond == 0 {
 			why = "no trial has a figure that can be used"
 		}

@@ -47,15 +47,25 @@ type Figure struct {
 	Value int64 `json:"value_ns"`
 	Low   int64 `json:"low_ns,omitempty"` // its 95 % interval; both 0 if it has none
 	High  int64 `json:"high_ns,omitempty"`
-	// Open says that Value or High is a lower bound: unresolved or refused messages
-	// reach it.
-	Open bool `json:"open,omitempty"`
-	// Suspect says that the figure is suspect by the run's verdict.
+	// AtLeast says that Value is a lower bound, and Open that High is: unresolved or refused
+	// messages reach it.
+	AtLeast bool `json:"at_least,omitempty"`
+	Open    bool `json:"open,omitempty"`
+	// Suspect says that the figure is suspect by the run's verdict, by itself or with the
+	// whole run.
 	Suspect bool `json:"suspect,omitempty"`
-	// Missing says why Value is missing: "unstable", "refused", "unsupported", "invalid"
-	// or "none".
+	// Missing says why Value is missing: one of the Missing constants.
 	Missing string `json:"missing,omitempty"`
 }
+
+// The values of Figure.Missing.
+const (
+	MissingUnstable    = "unstable"    // a response time of an overloaded run
+	MissingRefused     = "refused"     // refused messages reach the figure
+	MissingUnsupported = "unsupported" // too few messages
+	MissingInvalid     = "invalid"     // the figure is INVALID by the run's verdict
+	MissingNone        = "none"        // it was not measured
+)
 
 // OutcomeOf reduces a run that has a summary.
 func OutcomeOf(run *result.Run, round int) Outcome {
@@ -91,20 +101,20 @@ func figureOf(run *result.Run, m result.Metric, p result.Percentile) Figure {
 	f, ok := d.At(p)
 	switch {
 	case d == nil:
-		return Figure{Missing: "none"}
+		return Figure{Missing: MissingNone}
 	case s.Verdict.Status == result.Unstable && m.IsResponse():
-		return Figure{Missing: "unstable"}
+		return Figure{Missing: MissingUnstable}
 	case f.Refused:
-		return Figure{Missing: "refused"}
-	case s.Verdict.Limit(m).Of(p) == result.Invalid:
-		return Figure{Missing: "invalid"}
+		return Figure{Missing: MissingRefused}
+	case s.Verdict.Of(m, p) == result.Invalid:
+		return Figure{Missing: MissingInvalid}
 	}
 	if !ok {
-		return Figure{Missing: "unsupported"}
+		return Figure{Missing: MissingUnsupported}
 	}
-	out := Figure{Value: f.Value, Open: f.AtLeast, Suspect: s.Verdict.Limit(m).Reaches(p)}
+	out := Figure{Value: f.Value, AtLeast: f.AtLeast, Suspect: s.Verdict.Of(m, p) != result.Valid}
 	if i := f.Interval; i != nil {
-		out.Low, out.High, out.Open = i.Low, i.High, out.Open || i.Open
+		out.Low, out.High, out.Open = i.Low, i.High, i.Open
 	}
 	return out
 }

@@ -3,12 +3,10 @@ package sweep
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"sixnines/internal/actioncost"
 	"sixnines/internal/judge"
-	"sixnines/internal/stats"
 	"sixnines/result"
 )
 
@@ -46,34 +44,6 @@ type Row struct {
 	// rounds have no actions, or not the same.
 	Costs []actioncost.CostSummary `json:"costs,omitempty"`
 }
-
-// Spread is a figure over the rounds of a cell. Runs are not merged, and INVALID
-// ones are left out.
-type Spread struct {
-	// Value is that of the middle round, the lower one of two. A run that was overloaded,
-	// or in which refused messages reach the figure, ranks above all that have a number.
-	Value float64 `json:"value"`
-	// Low and High are, with six rounds or more, the exact 95 % interval of the median over
-	// the planned rounds, wherever the rounds without a figure would be, if it has two ends.
-	// Else they are the lowest and the highest end of the intervals within the runs: the
-	// observed range, not a 95 % interval.
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
-	// Above says why the interval has no upper end, "unstable" or "refused": such a run is
-	// the upper end, and High is the highest number below it. Empty: High is the upper end.
-	Above string `json:"above,omitempty"`
-	Runs  int    `json:"runs"` // number of runs that have a number
-	// Open says that a lower bound is among the runs' figures.
-	Open bool `json:"open,omitempty"`
-	// Suspect is the number of runs whose figure is suspect.
-	Suspect int `json:"suspect,omitempty"`
-	// Missing says why the figure is missing, if it is missing in at least half of these
-	// runs: as in [Figure], or "invalid" if all runs are INVALID.
-	Missing string `json:"missing,omitempty"`
-}
-
-// OK reports whether the spread has a figure.
-func (s Spread) OK() bool { return s.Missing == "" && s.Runs > 0 }
 
 // Count returns how many runs of the row have a status.
 func (r Row) Count(status result.Status) int {
@@ -128,7 +98,7 @@ func rowOf(cell Cell, runs []Outcome, planned int) Row {
 	number := func(of func(Outcome) float64) Spread {
 		return spreadOf(runs, planned, func(o Outcome) (v float64, f Figure) {
 			if o.Few {
-				f.Missing = "unsupported"
+				f.Missing = MissingUnsupported
 			}
 			return of(o), f
 		})
@@ -138,7 +108,7 @@ func rowOf(cell Cell, runs []Outcome, planned int) Row {
 	known := func(of func(Outcome) float64) Spread {
 		return spreadOf(runs, planned, func(o Outcome) (v float64, f Figure) {
 			if v = of(o); v == 0 {
-				f.Missing = "none"
+				f.Missing = MissingNone
 			}
 			return v, f
 		})
@@ -149,7 +119,7 @@ func rowOf(cell Cell, runs []Outcome, planned int) Row {
 		r.Latency[p] = spreadOf(runs, planned, func(o Outcome) (float64, Figure) {
 			f := o.Figures[p]
 			if o.Metric != r.Metric && f.Missing == "" {
-				f.Missing = "none"
+				f.Missing = MissingNone
 			}
 			return float64(f.Value), f
 		})
@@ -206,69 +176,15 @@ func (r *Row) Objective(text string) (o result.Objective, ok bool) {
 	return r.Objectives[i], true
 }
 
-// slowest reports whether a figure is missing because the run counts as slower than any
-// number.
-func (f Figure) slowest() bool { return f.Missing == "unstable" || f.Missing == "refused" }
-
-// spreadOf summarises a figure over the runs that are not INVALID; planned is the number of
-// planned rounds. of returns the figure of one run and its qualifications.
+// spreadOf summarises a figure over the runs of a row; of returns the figure of one run and its
+// qualifications.
 func spreadOf(runs []Outcome, planned int, of func(Outcome) (float64, Figure)) Spread {
-	type one struct{ value, low, high float64 }
-	var s Spread
-	var all []one
-	missing, above := "", ""
-	base := 0
-	for _, run := range runs {
-		if run.Status == result.Invalid {
-			continue // figures of INVALID runs must not be used
-		}
-		base++
+	samples := make([]Sample, len(runs))
+	for i, run := range runs {
 		v, f := of(run)
-		x := one{v, v, v}
-		switch {
-		case f.slowest():
-			missing, above = f.Missing, f.Missing
-			x = one{math.Inf(1), math.Inf(1), math.Inf(1)}
-		case f.Missing != "":
-			missing = f.Missing
-			continue
-		case f.Low != 0 || f.High != 0:
-			x.low, x.high = float64(f.Low), float64(f.High)
-		}
-		all = append(all, x)
-		if f.Missing != "" {
-			continue
-		}
-		s.Runs++
-		s.Open = s.Open || f.Open
-		if f.Suspect {
-			s.Suspect++
-		}
+		samples[i] = Sample{Value: v, Figure: f, LeftOut: run.Status == result.Invalid}
 	}
-	switch {
-	case base == 0:
-		return Spread{Missing: "invalid"}
-	case 2*s.Runs <= base:
-		return Spread{Missing: missing}
-	}
-	slices.SortFunc(all, func(a, b one) int { return cmp.Compare(a.value, b.value) })
-	s.Value, s.Low, s.High = all[(len(all)-1)/2].value, math.Inf(1), math.Inf(-1)
-	values := make([]float64, len(all))
-	for i, x := range all {
-		values[i] = x.value
-		s.Low, s.High = min(s.Low, x.low), max(s.High, x.high)
-	}
-	// Rounds without the figure may be the slow ones.
-	if low, high, ok := stats.MedianIntervalAbsent(values, max(planned-len(all), 0), 0.95); ok {
-		s.Low, s.High = low, high
-	}
-	if math.IsInf(s.High, 1) {
-		s.High, s.Above = s.Value, above
-		for _, x := range all[:s.Runs] {
-			s.High = max(s.High, x.high)
-		}
-	}
-	return s
+	return SpreadOf(samples, planned)
 }
 
 // Left says in words what is missing from the table: "" if it is complete.

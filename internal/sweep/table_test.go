@@ -58,7 +58,7 @@ func TestSpread(t *testing.T) {
 	for i := range 6 {
 		six = append(six, outcomeAt(i+1, int64(10*(i+1)), result.Valid))
 	}
-	if got := row(six...).Latency["50"]; got != (Spread{Value: 30, Low: 10, High: 60, Runs: 6}) {
+	if got := row(six...).Latency["50"]; got != (Spread{Value: 30, Low: 10, High: 60, Bounded: true, Runs: 6}) {
 		t.Errorf("%+v", got)
 	}
 	// The median of 20 rounds is not that of the six that have a figure, but of 19 it is
@@ -96,7 +96,7 @@ func TestSpread(t *testing.T) {
 	refused := outcomeAt(7, 0, result.Valid)
 	refused.Figures["99"] = Figure{Missing: "refused"}
 	r = row(append(six, refused)...)
-	if got := r.Latency["99"]; got != (Spread{Value: 40, Low: 10, High: 61, Above: "refused", Runs: 6}) {
+	if got := r.Latency["99"]; got != (Spread{Value: 40, Low: 10, High: 61, Bounded: true, Above: "refused", Runs: 6}) {
 		t.Errorf("%+v", got)
 	}
 	if got := r.Latency["50"]; got.Above != "" || got.Runs != 7 {
@@ -191,11 +191,17 @@ func TestOutcomeOf(t *testing.T) {
 	if o.Round != 2 || o.Bytes != 900 || o.Metric != result.DeliveryResponse || math.Abs(o.GeneratorCPU-0.01) > 1e-12 || math.Abs(o.BrokerCPU-0.002) > 1e-12 {
 		t.Errorf("%+v", o)
 	}
-	for p, want := range map[string]Figure{"50": {Value: 5, Low: 4, High: 6}, "99": {Value: 9, Open: true}, "99.9": {Value: 10, Suspect: true}} {
+	for p, want := range map[string]Figure{"50": {Value: 5, Low: 4, High: 6}, "99": {Value: 9, AtLeast: true}, "99.9": {Value: 10, Suspect: true}} {
 		if o.Figures[result.Percentile(p)] != want {
 			t.Errorf("p%s is %+v, want %+v", p, o.Figures[result.Percentile(p)], want)
 		}
 	}
+	// What concerns all of the run concerns each figure.
+	run.Summary.Verdict.Status, run.Summary.Verdict.Reasons = result.Suspect, []result.Reason{{Status: result.Suspect, Code: result.ReasonSteal}}
+	if o = OutcomeOf(run, 1); !o.Figures["50"].Suspect || !o.Figures["99"].Suspect {
+		t.Errorf("a run that is suspect as a whole: %+v", o.Figures)
+	}
+	run.Summary.Verdict.Reasons = nil
 	run.Summary.Verdict.Limits[0].InvalidFrom = "99.9"
 	if o = OutcomeOf(run, 1); o.Figures["99.9"] != (Figure{Missing: "invalid"}) || o.Figures["99"].Missing != "" {
 		t.Errorf("invalid from p99.9 on: %+v", o.Figures)
@@ -218,7 +224,7 @@ func TestOutcomeOf(t *testing.T) {
 // closed loop that have too few messages for a percentile are the slow ones.
 func TestIntervalIsOfAllRounds(t *testing.T) {
 	for absent, want := range map[int]Spread{
-		0: {Value: 1.5e6, Low: 1.1e6, High: 1.9e6, Runs: 11},
+		0: {Value: 1.5e6, Low: 1.1e6, High: 1.9e6, Bounded: true, Runs: 11},
 		5: {Value: 1.2e6, Low: 9e5, High: 2.5e6, Runs: 6},
 	} {
 		var runs []Outcome
