@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"sixnines/internal/judge"
-	"sixnines/internal/stats"
+	"sixnines/internal/sweep"
 	"sixnines/result"
 )
 
@@ -121,9 +121,10 @@ func allMetrics(result.Metric) bool { return true }
 // table is one latency of the repeats; nil if no two runs have it.
 func (r *repeats) table(m result.Metric) *table {
 	var columns []*column
+	var leftOut []bool
 	for _, s := range r.runs {
 		if c := s.column(m); c != nil {
-			columns = append(columns, c)
+			columns, leftOut = append(columns, c), append(leftOut, s.leftOut())
 		}
 	}
 	if len(columns) < 2 {
@@ -131,13 +132,17 @@ func (r *repeats) table(m result.Metric) *table {
 	}
 	x := &table{Name: "Between " + count(int64(len(columns))) + " runs: " + r.what(metricName(m)), Explain: true, Spill: true,
 		Head:    columnHeads("lrrrrlr", "", "least", "median", "most", "95 % within a run", "larger", "95 % of the median"),
-		Caption: "Set " + r.name() + ". Least, median and most are taken over the percentiles of the runs; nothing is merged or averaged. The 95 % interval is that within a typical run (the one of median width). If the runs differ by more than its width, it does not predict the next run."}
+		Caption: "Set " + r.name() + ". Least, median and most are taken over the percentiles of the runs; nothing is merged or averaged. Runs that are UNSTABLE or refused count as slower than all others; those that are INVALID or were cut short are left out. The 95 % interval is that within a typical run (the one of median width). If the runs differ by more than its width, it does not predict the next run."}
+	planned := len(r.runs)
+	if r.arm == "" {
+		planned = max(planned, r.of)
+	}
 	for i, p := range rows() {
-		var figures []figure
-		for _, c := range columns {
-			figures = append(figures, c.Figures[i])
+		var runs []repeated
+		for k, c := range columns {
+			runs = append(runs, repeated{c.Figures[i], leftOut[k]})
 		}
-		if row, ok := spreadRow(p, figures); ok {
+		if row, ok := spreadRow(p, runs, planned); ok {
 			x.Rows = append(x.Rows, row)
 		}
 	}
@@ -182,41 +187,108 @@ func (r *repeats) planned(have int) string {
 	return "Only " + count(int64(have)) + " of the " + count(int64(r.of)) + " runs of the set are included."
 }
 
-// spreadRow returns the row of one percentile of several runs; false if fewer than two
-// runs have it.
-func spreadRow(percentile result.Percentile, figures []figure) (row, bool) {
+// leftOut reports whether a run is left out of the spread between runs.
+func (s *subject) leftOut() bool { return s.cut || s.sum.Verdict.Status == result.Invalid }
+
+// repeated is the figure of one of several runs.
+type repeated struct {
+	figure
+	leftOut bool // see [subject.leftOut]
+}
+
+// sample returns the figure for [sweep.SpreadOf], with the words of [sweep.Figure].
+func (x repeated) sample() sweep.Sample {
+	out := sweep.Sample{Value: float64(x.Value), LeftOut: x.leftOut}
+	f := &out.Figure
+	switch {
+	case x.Unstable:
+		f.Missing = sweep.MissingUnstable
+	case x.Absent:
+		f.Missing = sweep.MissingNone
+	case x.Needs > 0:
+		f.Missing = sweep.MissingUnsupported
+	case x.Refused:
+		f.Missing = sweep.MissingRefused
+	case x.Invalid:
+		f.Missing = sweep.MissingInvalid
+	default:
+		in := ends(x.Interval)
+		f.Low, f.High, f.Open, f.AtLeast, f.Suspect = in.Low, in.High, in.Open, x.AtLeast, x.isSuspect()
+	}
+	return out
+}
+
+// spreadRow returns the row of one percentile of several runs, by the rules of a sweep's cell;
+// false if fewer than two runs have a number, or most have no figure. planned is the number of
+// planned runs.
+func spreadRow(percentile result.Percentile, runs []repeated, planned int) (row, bool) {
+	var samples []sweep.Sample
 	var have []figure
-	for _, f := range figures {
-		if f.ok() {
-			have = append(have, f)
+	slower := map[string]int{}
+	lacking, left := 0, 0
+	for _, x := range runs {
+		y := x.sample()
+		samples = append(samples, y)
+		switch word := y.Figure.Missing; {
+		case y.LeftOut:
+			left++
+		case word == sweep.MissingUnstable, word == sweep.MissingRefused:
+			slower[word]++
+		case word != "":
+			lacking++
+		default:
+			have = append(have, x.figure)
 		}
 	}
-	if len(have) < 2 {
+	spread, slow := sweep.SpreadOf(samples, planned), slower[sweep.MissingUnstable]+slower[sweep.MissingRefused]
+	if len(have) < 2 || !spread.OK() && slow < len(have)+lacking {
 		return row{}, false
 	}
+	bound := func(f figure) bool { return f.AtLeast }
 	slices.SortStableFunc(have, func(a, b figure) int { return cmp.Compare(a.Value, b.Value) })
-	least, median, most := have[0], have[(len(have)-1)/2], have[len(have)-1]
-	out := row{Cells: textCells(rowName(percentile), least.text(), median.text(), most.text(), "", "", "needs 6 runs")}
-	values := make([]float64, len(have))
-	for i, f := range have {
-		values[i] = float64(f.Value)
+	least, most := have[0], have[len(have)-1]
+	most.AtLeast = slices.ContainsFunc(have, bound)
+	word := sweep.MissingUnstable
+	if slower[word] == 0 {
+		word = sweep.MissingRefused
 	}
-	if lo, hi, ok := stats.MedianInterval(values, 0.95); ok {
-		out.Cells[6].Text = durationFloat(lo) + " – " + durationFloat(hi)
+	out := row{Cells: textCells(rowName(percentile), least.text(), word, word, "", "", "needs 6 runs")}
+	if spread.OK() {
+		median := have[(len(have)+slow-1)/2]
+		median.AtLeast, median.Suspect, median.SuspectReasons = spread.AtLeast, spread.Questionable(), nil
+		out.Cells[2].Text = median.text()
+	}
+	if slow == 0 {
+		out.Cells[3].Text = most.text()
+	}
+	switch {
+	case spread.OK() && spread.Bounded:
+		out.Cells[6].Text = cmp.Or(sweepInterval(spread), durationFloat(spread.Low))
+	case planned >= 6:
+		out.Cells[6].Text = "n/a"
 	}
 	if within, ok := typicalInterval(have); ok {
 		out.Cells[4].Text = within.interval()
 		between, inside := most.Value-least.Value, within.Interval.High-within.Interval.Low
-		out.Cells[5].Text = "within"
-		if between > inside {
+		switch {
+		case between > inside || slow > 0:
 			out.Cells[5] = cell{Text: "between", Style: warning}
+		case !most.AtLeast: // else it is not known
+			out.Cells[5].Text = "within"
 		}
 	}
 	var notes []string
-	if n := len(figures) - len(have); n > 0 {
-		notes = append(notes, "no figure in "+plural(int64(n), "run"))
+	note := func(n int, before, after string) {
+		if n > 0 {
+			notes = append(notes, before+plural(int64(n), "run")+after)
+		}
 	}
-	if slices.ContainsFunc(have, func(f figure) bool { return f.AtLeast }) {
+	for _, why := range []string{sweep.MissingUnstable, sweep.MissingRefused} {
+		note(slower[why], why+" in ", "")
+	}
+	note(lacking, "no figure in ", "")
+	note(left, "without ", ", INVALID or cut short")
+	if slices.ContainsFunc(have, bound) {
 		notes = append(notes, "some are lower bounds")
 	}
 	out.noted(strings.Join(notes, "; "))
@@ -258,7 +330,7 @@ func repeatCharts(prepared []*subject) []*chart {
 			m := result.Metric("")
 			for _, s := range r.runs {
 				first := firstOf(s, f)
-				if first == "" || m != "" && first != m || s.sum.Verdict.Status == result.Unstable && first.IsResponse() {
+				if first == "" || m != "" && first != m || s.leftOut() || s.sum.Verdict.Status == result.Unstable && first.IsResponse() {
 					continue
 				}
 				m = first
@@ -273,7 +345,7 @@ func repeatCharts(prepared []*subject) []*chart {
 			if len(c.Lines) < 2 {
 				continue
 			}
-			c.Caption = "The " + metricName(m) + " of each run of the set " + r.name() + ", one line each. The distance between the lines is uncertainty that no interval of a single run shows."
+			c.Caption = "The " + metricName(m) + " of each run of the set " + r.name() + ", one line each. The distance between the lines is uncertainty that no interval of a single run shows. Runs that are UNSTABLE, INVALID or were cut short have no line."
 			c.Lines = append(c.Lines, floorCurves(r.runs, f)...)
 			out = append(out, c)
 		}

@@ -22,7 +22,18 @@ func spreadFigure(value, half int64) figure {
 }
 
 func TestSpreadRow(t *testing.T) {
+	const leftOutValue = 7 // marks the run that is left out
 	none := figure{Percentile: "99", Figure: result.Figure{Needs: 368}}
+	overloaded := figure{Percentile: "99", Unstable: true, Figure: result.Figure{Value: 50}}
+	turnedAway := figure{Percentile: "99", Figure: result.Figure{Value: 50, Refused: true, AtLeast: true}}
+	bound := spreadFigure(110, 30)
+	bound.AtLeast = true
+	hundreds := func(n int) (out []figure) {
+		for i := range n {
+			out = append(out, spreadFigure(int64(100*(i+1)), 10))
+		}
+		return out
+	}
 	for _, c := range []struct {
 		name    string
 		figures []figure
@@ -40,13 +51,29 @@ func TestSpreadRow(t *testing.T) {
 			"p99|100 ns|100 ns|100 ns|95 ns – 105 ns|within|needs 6 runs|"},
 		{"a run without the figure", []figure{spreadFigure(100, 30), none, spreadFigure(105, 30)},
 			"p99|100 ns|100 ns|105 ns|70 ns – 130 ns|within|needs 6 runs|no figure in 1 run"},
+		// What has no number because it was too slow is the slow end, and the interval is of
+		// all planned runs, wherever the others would be.
+		{"three of ten are overloaded", append(hundreds(7), overloaded, overloaded, overloaded),
+			"p99|100 ns|500 ns|unstable|390 ns – 410 ns|between|200 ns – unstable|unstable in 3 runs"},
+		{"most are overloaded", append(hundreds(2), overloaded, overloaded, overloaded),
+			"p99|100 ns|unstable|unstable|90 ns – 110 ns|between|needs 6 runs|unstable in 3 runs"},
+		{"one is refused", append(hundreds(2), turnedAway),
+			"p99|100 ns|200 ns|refused|90 ns – 110 ns|between|needs 6 runs|refused in 1 run"},
+		{"one of seven is INVALID", append(hundreds(6), spreadFigure(leftOutValue, 10)),
+			"p99|100 ns|300 ns|600 ns|290 ns – 310 ns|between|n/a|without 1 run, INVALID or cut short"},
+		{"the slowest is a lower bound", []figure{spreadFigure(100, 30), bound, spreadFigure(105, 30)},
+			"p99|100 ns|105 ns|≥ 110 ns|75 ns – 135 ns||needs 6 runs|some are lower bounds"},
 	} {
-		row, ok := spreadRow("99", c.figures)
+		var runs []repeated
+		for _, f := range c.figures {
+			runs = append(runs, repeated{f, f.Value == leftOutValue})
+		}
+		row, ok := spreadRow("99", runs, len(runs))
 		if got := strings.Join(append(textsOf(row.Cells), strings.Join(row.Notes, "; ")), "|"); !ok || got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
 	}
-	if _, ok := spreadRow("99", []figure{spreadFigure(1, 1), none}); ok {
+	if _, ok := spreadRow("99", []repeated{{figure: spreadFigure(1, 1)}, {figure: none}}, 2); ok {
 		t.Error("one run has a spread")
 	}
 }
@@ -85,6 +112,20 @@ func TestRepeatsAreThoseOfASet(t *testing.T) {
 	text = terminal(t, Options{Width: 120}, runs...)
 	if strings.Contains(sectionOf(text, "BETWEEN 3 RUNS: DELIVERY RESPONSE"), "p50 ") {
 		t.Errorf("percentiles of overloaded runs are laid side by side:\n%s", text)
+	}
+}
+
+// Runs that are INVALID or were cut short take no part in the spread, and the table says so.
+func TestWhatShowsNothingIsNotSpread(t *testing.T) {
+	runs := repeatedRuns(8)
+	runs[0].Summary.Verdict = result.Verdict{Status: result.Invalid, Reasons: []result.Reason{{Status: result.Invalid, Code: result.ReasonConservation}}}
+	runs[1].Summary = nil
+	text := sectionOf(terminal(t, Options{Width: 160}, runs...), "BETWEEN 8 RUNS: DELIVERY RESPONSE")
+	if !strings.Contains(text, "without 2 runs, INVALID or cut short") || !strings.Contains(text, "n/a") {
+		t.Errorf("six of eight have figures:\n%s", text)
+	}
+	if c, err := chartOf(runs, kindRepeats); err != nil || len(c.Lines) != 6 {
+		t.Errorf("%v: %d lines", err, len(c.Lines))
 	}
 }
 
