@@ -44,7 +44,7 @@ func Formats() []Format {
 		{Name: "hgrm", Extension: ".hgrm", About: "a percentile distribution in milliseconds, for HdrHistogram's plotters", Single: true,
 			Write: single("hgrm", func(w io.Writer, run *result.Run, opt Options) error { return writeHgrm(w, run, opt.Metric) })},
 		{Name: "hlog", Extension: ".hlog", About: "a histogram log, for HdrHistogram's tools", Single: true,
-			Write: single("hlog", func(w io.Writer, run *result.Run, _ Options) error { return writeHlog(w, run.Path) })},
+			Write: single("hlog", func(w io.Writer, run *result.Run, _ Options) error { return writeHlog(w, run) })},
 	}
 }
 

@@ -233,7 +233,11 @@ func TestHlog(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := writeHlog(&b, path); err != nil {
+	run, err := result.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writeHlog(&b, run); err != nil {
 		t.Fatal(err)
 	}
 	reader := histograms.NewHlogReader(&b)
@@ -257,7 +261,7 @@ func TestHlog(t *testing.T) {
 	if want := "delivery.response delivery.response.censored delivery.service"; strings.Join(tags, " ") != want+" "+want {
 		t.Errorf("tags %v, want %s, twice", tags, want)
 	}
-	if err := writeHlog(io.Discard, ""); err == nil {
+	if err := writeHlog(io.Discard, &result.Run{}); err == nil {
 		t.Error("a run without a file has a histogram log")
 	}
 }
