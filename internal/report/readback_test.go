@@ -63,7 +63,7 @@ func TestGoneFromTheLogIsLost(t *testing.T) {
 	}
 	whole.Header.ID = "1111111111111111"
 	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
-	screen := func(runs ...*result.Run) string { return words(screenText(t, runs...)) }
+	screen := func(runs ...*result.Run) string { return words(screenText(t, Options{Width: 200}, runs...)) }
 	var markdown bytes.Buffer
 	if err := writeMarkdown(&markdown, []*result.Run{run}); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestGoneFromTheLogIsLost(t *testing.T) {
 		if name == "all" || name == "Markdown" {
 			want = "gone from the log"
 		}
-		for _, wrong := range []string{"none lost", "lost although acknowledged 0", "lost although acknowledged | 0", "A B: nothing lost"} {
+		for _, wrong := range []string{"none lost, duplicated", "lost although acknowledged 0", "lost although acknowledged | 0", "A B: nothing lost"} {
 			if strings.Contains(text, wrong) {
 				t.Errorf("the %s says %q", name, wrong)
 			}
@@ -87,7 +87,7 @@ func TestGoneFromTheLogIsLost(t *testing.T) {
 			t.Errorf("the %s does not say %q:\n%.3000s", name, want, text)
 		}
 	}
-	if text := screen(whole); !strings.Contains(text, "none lost") || !strings.Contains(text, "lost although acknowledged 0") {
+	if text := screen(whole); !strings.Contains(text, "none lost, duplicated") || !strings.Contains(text, "lost although acknowledged 0") {
 		t.Errorf("nothing is lost:\n%s", text)
 	}
 	if text := screen(run, whole); !strings.Contains(text, "B: nothing lost") {
@@ -115,17 +115,7 @@ func TestNothingIsLostOnlyIfThatIsKnown(t *testing.T) {
 		c.Expected, c.Received = 0, 0
 		r.Counters = *c
 	}
-	if text := screenText(t, runs...); strings.Contains(text, "nothing lost") {
+	if text := screenText(t, Options{Width: 200}, runs...); strings.Contains(text, "nothing lost") {
 		t.Errorf("nobody received them:\n%s", text)
 	}
-}
-
-// screenText is the first screen of runs.
-func screenText(t *testing.T, runs ...*result.Run) string {
-	t.Helper()
-	var b bytes.Buffer
-	if err := Terminal(&b, runs, Options{Width: 200}); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
 }

@@ -213,7 +213,7 @@ func (x repeated) sample() sweep.Sample {
 		f.Missing = sweep.MissingInvalid
 	default:
 		in := ends(x.Interval)
-		f.Low, f.High, f.Open, f.AtLeast, f.Suspect = in.Low, in.High, in.Open, x.AtLeast, x.isSuspect()
+		f.Low, f.High, f.Open, f.AtLeast, f.Suspect = in.Low, in.High, in.Open, x.AtLeast, x.Suspect
 	}
 	return out
 }
@@ -255,7 +255,7 @@ func spreadRow(percentile result.Percentile, runs []repeated, planned int) (row,
 	out := row{Cells: textCells(rowName(percentile), least.text(), word, word, "", "", "needs 6 runs")}
 	if spread.OK() {
 		median := have[(len(have)+slow-1)/2]
-		median.AtLeast, median.Suspect, median.SuspectReasons = spread.AtLeast, spread.Questionable(), nil
+		median.AtLeast, median.Suspect = spread.AtLeast, spread.Questionable()
 		out.Cells[2].Text = median.text()
 	}
 	if slow == 0 {
