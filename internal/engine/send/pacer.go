@@ -100,14 +100,14 @@ func (p *Pacer) wait() bool {
 			p.creditsFreed()
 			until = p.queue.first().key
 		}
+		if age := now - p.asOf; age > lookEvery && (now < until-p.margin || now-until > lookLate) || age > lookAtMost {
+			p.look(now)
+			now = clock.Now()
+		}
 		if now >= until-p.margin {
 			break
 		}
 		target := until - p.margin
-		if target-now > longSleep && now-p.asOf > lookEvery {
-			p.look(now)
-			now = clock.Now()
-		}
 		if target-now > window.Slice {
 			// Far off: in slices, so that the end of the run is noticed.
 			now = p.sleep(now, now+window.Slice)
@@ -166,9 +166,16 @@ func (p *Pacer) sleep(now, until int64) int64 {
 }
 
 const (
-	keepMost  = 30_000    // ns; the longest sleep that keeps the processor
-	longSleep = 500_000   // ns; before a longer sleep there is time for a look
-	lookEvery = 5_000_000 // ns; how old the last look at the thread's times may be
+	keepMost = 30_000 // ns; the longest sleep that keeps the processor
+	// lookEvery is how old the last look at the thread's times may be, in ns, before a sleep. The time
+	// from a sleep's end until the thread has a processor, and what the system call takes, count as
+	// slept and as awake: some µs a sleep, which at 10,000 sleeps a second were 30 ms a second.
+	lookEvery = 5_000_000
+	// lookLate is how far behind the schedule the thread must be, in ns, to look without a sleep: a
+	// single wake-up may be later than lookEvery. lookAtMost is how old the last look may be where a
+	// thread neither sleeps nor is late: short sends that wait for others count as awake.
+	lookLate   = 1_000_000
+	lookAtMost = 50_000_000
 	// longSend is how long a send must last, in ns, before the kernel is asked what it waited for.
 	longSend = 100_000
 	// atOnce is how many overdue messages of a lane are sent before other lanes
@@ -188,7 +195,7 @@ func (p *Pacer) learn(late int64) {
 	}
 }
 
-// look reads the thread's times at now. It is a system call or two, so only long sleeps have one.
+// look reads the thread's times at now. It is a system call or two, once in lookEvery before a sleep.
 func (p *Pacer) look(now int64) {
 	ran, queued, _ := p.thread.own()
 	p.awake, p.asOf, p.sleptThen = ran+queued, now, p.slept
