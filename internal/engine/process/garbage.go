@@ -11,8 +11,8 @@ import (
 )
 
 // Collector keeps Go's garbage collector out of the measured window: it
-// runs once before, and in the first minute only where the heap reaches an
-// eighth of the memory available, 2 GiB at most. From then on the limit is what the
+// runs once before, and in the first minute only where the process has grown by an
+// eighth of the memory available, 128 MiB to 2 GiB. From then on the limit is what the
 // heap has come to: the process grows no further, however long the run
 // is, and a client that makes garbage has it collected about once a minute. The
 // number of cycles is part of the result.
@@ -26,8 +26,9 @@ type Collector struct {
 }
 
 const (
-	heapAtMost  = 2 << 30
-	heapAtLeast = 128 << 20
+	// growAtMost and growAtLeast are by how many bytes the process may grow in the first minute.
+	growAtMost  = 2 << 30
+	growAtLeast = 128 << 20
 	// heapLeast is the least garbage that may accumulate between collections, and
 	// heapMinute the time after which the limit is what the heap has come to.
 	heapLeast  = 8 << 20
@@ -40,8 +41,15 @@ func HoldCollector() *Collector {
 	runtime.GC()
 	h := &Collector{live: heapBytes("/gc/heap/live:bytes"), since: clock.Now()}
 	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(min(max(availableMemory()/8, heapAtLeast), heapAtMost))
+	debug.SetMemoryLimit(memoryLimit(heapBytes("/memory/classes/total:bytes")-heapBytes("/memory/classes/heap/released:bytes"), availableMemory()))
 	return h
+}
+
+// memoryLimit returns the limit for a process that occupies so many bytes, of which the
+// payloads and slots of the run are a part, where so many more are available. A limit
+// below what is live would have the collector run without a pause.
+func memoryLimit(occupied uint64, available int64) int64 {
+	return int64(occupied) + min(max(available/8, growAtLeast), growAtMost)
 }
 
 // Poll lets the heap grow no further when its minute is over at now, CLOCK_MONOTONIC.
@@ -53,9 +61,10 @@ func (h *Collector) Poll(now int64) {
 
 // fix has the collector run whenever the heap is as large as it is now. The limit is
 // set as a share of the live heap: so it rises where that grows, and the collector never
-// runs all the time.
+// runs all the time. The limit of the first minute would not rise: it is taken back.
 func (h *Collector) fix() {
 	h.fixed = true
+	debug.SetMemoryLimit(limitBefore())
 	most := max(heapBytes("/memory/classes/heap/objects:bytes"), h.live+heapLeast)
 	// The heap may grow by the share of what is live and scanned, and to the share of
 	// 4 MiB at least (runtime.heapMinimum).
@@ -77,10 +86,10 @@ func heapBytes(name string) uint64 {
 func (h *Collector) Release() { Release() }
 
 // availableMemory returns the memory that can be had without swapping, in
-// bytes, or heapAtMost where the system does not tell.
+// bytes, or growAtMost where the system does not tell.
 func availableMemory() int64 {
 	if bytes, ok := vitals.MemoryAvailable(); ok {
 		return bytes
 	}
-	return heapAtMost
+	return growAtMost
 }

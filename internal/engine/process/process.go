@@ -47,6 +47,13 @@ func Release() {
 	debug.SetMemoryLimit(before.limit)
 }
 
+// limitBefore returns the memory limit, in bytes, that the process had before the first Hold.
+func limitBefore() int64 {
+	before.mu.Lock()
+	defer before.mu.Unlock()
+	return before.limit
+}
+
 // SetProcessors sets GOMAXPROCS. With other holders it only raises it, so that where runs overlap the
 // largest number holds. The caller has called Hold.
 func SetProcessors(to int) {
