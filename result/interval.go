@@ -140,6 +140,9 @@ type OwnBand struct {
 	Received int64 `json:"recv,omitempty"` // Σ receive lag, ns; in none of the others but Majority
 	Total    int64 `json:"total"`          // Σ value, ns
 	Majority int64 `json:"majority"`       // messages whose latency is more than half own and receive lag
+	// Unknown are the messages of Count whose receive lag is not known: Received has nothing of them.
+	// Results of earlier versions do not tell them apart from messages without receive lag.
+	Unknown int64 `json:"unknown,omitempty"`
 }
 
 // Add adds the sums of another band.
@@ -149,4 +152,5 @@ func (b *OwnBand) Add(o OwnBand) {
 	b.Received += o.Received
 	b.Total += o.Total
 	b.Majority += o.Majority
+	b.Unknown += o.Unknown
 }

@@ -108,7 +108,7 @@ func TestLoadMergesIntervals(t *testing.T) {
 	if want := []int64{100, 100, 100, 100, 100, 0, 0, 40}; !slices.Equal(x.Slots, want) {
 		t.Errorf("slots %v, want %v", x.Slots, want)
 	}
-	if len(x.Own) != histograms.Bands || x.Own[3] != (OwnBand{3, 6, 10, 0, 15, 20}) || x.Own[4].Count != 1 || x.Own[5] != (OwnBand{Band: 5}) {
+	if len(x.Own) != histograms.Bands || x.Own[3] != (OwnBand{Band: 3, Count: 6, Own: 10, Total: 15, Majority: 20}) || x.Own[4].Count != 1 || x.Own[5] != (OwnBand{Band: 5}) {
 		t.Errorf("own %v", x.Own[:6])
 	}
 	if run.Counters != counters || len(run.Pauses) != 5 || len(run.Series) != 6 {

@@ -44,7 +44,7 @@ func (r *Run) look(name Metric, m *MetricInterval, v values, x *Merged) {
 		if i > 0 && o.Band <= m.Own[i-1].Band {
 			add("band %d of own lag comes after band %d", o.Band, m.Own[i-1].Band)
 		}
-		if o.Count < 0 || o.Own < 0 || o.Received < 0 || o.Total < 0 || o.Majority < 0 {
+		if o.Count < 0 || o.Own < 0 || o.Received < 0 || o.Total < 0 || o.Majority < 0 || o.Unknown < 0 {
 			add("band %d of own lag has less than nothing", o.Band)
 		}
 	}

@@ -140,32 +140,22 @@ func (ld *load) consumeRest() {
 
 // startStages taps the connections that are known, and has messages followed if
 // all are. It needs no lock: other goroutines read Tap and Stamps only for messages from the window's
-// start on, and no such message has been sent yet.
+// start on, and no such message has been sent yet. Connections that replace them are tapped as they are made.
 func (ld *load) startStages() {
 	s := &ld.recording.Stages
 	d := ld.session.Dialers[0]
 	if s.Why == "" && d.Mark() != s.Attributed {
 		ld.recording.RefuseStages("the driver opens more connections during the run")
 	}
-	for _, d := range ld.session.Dialers {
-		d.OnDial(func() {})
-	}
-	taps := map[*transport.Conn]*observe.Tap{}
-	tapped := func(c *transport.Conn) *observe.Tap {
-		if c == nil {
-			return nil
-		}
-		if taps[c] == nil {
-			taps[c] = &observe.Tap{Conn: c}
-			c.Observe(taps[c])
-		}
-		return taps[c]
-	}
+	taps := observe.NewTaps()
 	for _, l := range ld.sending.Lanes {
-		l.Tap = tapped(l.Conn)
+		l.Tap = taps.On(l.Conn)
 	}
 	for _, c := range ld.receiving.Consumers {
-		c.Tap = tapped(c.Conn)
+		c.Tap = taps.On(c.Conn)
+	}
+	for _, d := range ld.session.Dialers {
+		d.OnDial(taps.Replace)
 	}
 	if s.Why != "" {
 		return
@@ -173,11 +163,10 @@ func (ld *load) startStages() {
 	for _, st := range ld.sending.Streams {
 		st.Stamps = make([]observe.Stamp, observe.StagePlaces)
 	}
-	d.OnDial(func() {
-		for c := range taps {
-			if c.Closed() {
-				return // it replaces that one, and is not followed
-			}
+	d.OnDial(func(c *transport.Conn) {
+		taps.Replace(c)
+		if taps.Lost() {
+			return // it replaces one that was lost, and its messages are not divided into stages
 		}
 		if !s.Off.Swap(true) {
 			ld.Event(result.Event{At: clock.Now(), Kind: result.EventStages, Detail: "the driver opened another connection: stage times end here"})

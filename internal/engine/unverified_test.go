@@ -74,6 +74,7 @@ func unverified() []unverifiable {
 		{"interval/metrics/*/own/*/majority", false, "how many messages were late mostly by the generator, up to all of them"},
 		{"interval/metrics/*/own/*/own", false, "a sum of one interval, within what the run's histogram allows; shares of own lag are computed again"},
 		{"interval/metrics/*/own/*/recv", false, "a sum of one interval, within what the run's histogram allows; shares of receive lag are computed again"},
+		{"interval/metrics/*/own/*/unknown", false, "of how many messages the receive lag is not known, up to all of them; shares of receive lag are computed again"},
 		{"interval/metrics/*/own/*/total", false, "a sum of one interval, within what the run's histogram allows"},
 		{"interval/metrics/*/slots/**", false, "the slowest message of each 100 ms; the slowest of all, and those in tail, are compared"},
 		{"interval/closing/last_acked", false, "an instant that is not the last of these three; the last is compared"},

@@ -121,6 +121,8 @@ func ownBands(run *result.Run) (found []Problem) {
 				add("it has %s, and the histogram %s there", spell.Plural(b.Count, "message"), spell.Count(counts[b.Band]))
 			case b.Own < 0 || b.Received < 0 || float64(b.Own)+float64(b.Received) > bucketed*sum+float64(b.Count):
 				add("the generator's part is %d and %d of %d", b.Own, b.Received, b.Total)
+			case b.Unknown < 0 || b.Unknown > b.Count:
+				add("the receive lag of %d of %s is not known", b.Unknown, spell.Plural(b.Count, "message"))
 			case sum < low/bucketed || sum > high*bucketed:
 				add("%d values make %d, and each is %d to %d", b.Count, b.Total, histograms.BandFloor(b.Band), histograms.BandFloor(b.Band+1))
 			}

@@ -65,10 +65,10 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 			if percent >= episodesFrom && len(x.Slots) > 0 {
 				f.Episodes = episodes(x.Slots, f.Value)
 			}
-			if own, received, ok := ownShare(x.Own, f.Value); ok && m.IsResponse() && !f.AtLeast {
-				f.OwnShare = &own
-				if received > 0 {
-					f.ReceiveShare = &received
+			if s, ok := sharesAround(x.Own, f.Value); ok && m.IsResponse() && !f.AtLeast {
+				f.OwnShare = &s.own
+				if s.known && s.received > 0 {
+					f.ReceiveShare = &s.received
 				}
 			}
 		}
@@ -246,22 +246,30 @@ func episodes(slots []int64, v int64) int {
 // shareSamples is how many messages an own-lag share should be computed from.
 const shareSamples = 30
 
-// ownShare returns the shares, 0 to 1, that the generator's own lag in sending and its lag
-// in receiving have in the values around v: in v's band, widened on both sides until it
-// holds shareSamples messages.
-func ownShare(own []result.OwnBand, v int64) (sent, received float64, ok bool) {
+// lagShares are the shares, 0 to 1, that the generator's own lag in sending and its lag in
+// receiving have in some values. known says that the latter is known of at least half of
+// them: it is that of these alone.
+type lagShares struct {
+	own, received float64
+	known         bool
+}
+
+// sharesAround returns the shares in the values around v: in v's band, widened on both sides
+// until it holds shareSamples messages.
+func sharesAround(own []result.OwnBand, v int64) (s lagShares, ok bool) {
 	if len(own) == 0 {
-		return 0, 0, false
+		return s, false
 	}
 	b := histograms.BandOf(v)
 	var sum result.OwnBand
+	var answered float64 // Σ value, ns, of the messages whose receive lag is known
 	add := func(i int) {
-		if i >= 0 && i < len(own) {
-			sum.Count += own[i].Count
-			sum.Own += own[i].Own
-			sum.Received += own[i].Received
-			sum.Total += own[i].Total
+		if i < 0 || i >= len(own) || own[i].Count <= 0 {
+			return
 		}
+		sum.Add(own[i])
+		// The values of a band differ by an eighth at most, so their mean stands for each.
+		answered += float64(own[i].Total) * float64(own[i].Count-own[i].Unknown) / float64(own[i].Count)
 	}
 	add(b)
 	for d := 1; sum.Count < shareSamples && d < len(own); d++ {
@@ -269,10 +277,14 @@ func ownShare(own []result.OwnBand, v int64) (sent, received float64, ok bool) {
 		add(b + d)
 	}
 	if sum.Total <= 0 {
-		return 0, 0, false
+		return s, false
 	}
 	// Totals are sums of buckets' middles and own lag is exact, so that the
 	// quotient may exceed 1 by the buckets' width.
-	share := func(lag int64) float64 { return min(max(float64(lag)/float64(sum.Total), 0), 1) }
-	return share(sum.Own), share(sum.Received), true
+	share := func(lag int64, of float64) float64 { return min(max(float64(lag)/of, 0), 1) }
+	s = lagShares{own: share(sum.Own, float64(sum.Total)), known: 2*sum.Unknown <= sum.Count}
+	if s.known && answered > 0 {
+		s.received = share(sum.Received, answered)
+	}
+	return s, true
 }

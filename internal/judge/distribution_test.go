@@ -236,27 +236,35 @@ func TestEpisodes(t *testing.T) {
 	}
 }
 
-func TestOwnShare(t *testing.T) {
+func TestLagShares(t *testing.T) {
 	own := make([]result.OwnBand, histograms.Bands)
 	b := histograms.BandOf(70_000)
 	own[b] = result.OwnBand{Band: b, Count: 100, Own: 20, Total: 100}
 	own[b+3] = result.OwnBand{Band: b + 3, Count: 5, Own: 90, Total: 100}
 	own[b+6] = result.OwnBand{Band: b + 6, Count: 25, Own: 30, Total: 100}
-	if s, _, ok := ownShare(own, 70_000); !ok || s != 0.2 {
+	if s, ok := sharesAround(own, 70_000); !ok || s.own != 0.2 {
 		t.Errorf("in a full band: %v, %v", s, ok)
 	}
-	if s, _, ok := ownShare(own, histograms.BandFloor(b+3)); !ok || s != 140.0/300 {
+	if s, ok := sharesAround(own, histograms.BandFloor(b+3)); !ok || s.own != 140.0/300 {
 		t.Errorf("in a thin band, widened by three on both sides: %v, %v", s, ok)
 	}
-	if _, _, ok := ownShare(make([]result.OwnBand, histograms.Bands), 70_000); ok {
+	if _, ok := sharesAround(make([]result.OwnBand, histograms.Bands), 70_000); ok {
 		t.Error("a share of nothing")
 	}
-	if _, _, ok := ownShare(nil, 70_000); ok {
+	if _, ok := sharesAround(nil, 70_000); ok {
 		t.Error("a share without bands")
 	}
 	own[b].Own = 105
 	own[b].Received = 50
-	if s, r, _ := ownShare(own, 70_000); s != 1 || r != 0.5 {
-		t.Errorf("shares of %v and %v", s, r)
+	if s, _ := sharesAround(own, 70_000); s != (lagShares{1, 0.5, true}) {
+		t.Errorf("shares %+v", s)
+	}
+	own[b].Unknown, own[b].Received = 50, 40
+	if s, _ := sharesAround(own, 70_000); s != (lagShares{1, 0.8, true}) {
+		t.Errorf("where the receive lag is known of half: %+v", s)
+	}
+	own[b].Unknown = 51
+	if s, _ := sharesAround(own, 70_000); s != (lagShares{1, 0, false}) {
+		t.Errorf("where the receive lag is known of less than half: %+v", s)
 	}
 }

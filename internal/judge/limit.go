@@ -16,12 +16,6 @@ const (
 	// queue with so busy a server the mean wait is more than twice the service time, and
 	// it grows without bound from there (M/M/1: ρ/(1−ρ)).
 	pacerBusy = 0.7
-	// receiveLagSuspect: above this share of receive lag (the time for which arrived bytes
-	// were unread in this machine), a percentile describes this machine more than the
-	// broker. Waking a thread that waits for bytes takes 4 to 18 µs on an idle machine,
-	// which is 20 to 46 % of the median of a fast broker: a lower threshold would fail
-	// every program that waits for bytes, in C too.
-	receiveLagSuspect = 0.5
 )
 
 // stretch is a part of the window, from start to end, in ns.
@@ -148,26 +142,6 @@ func (e *evidence) generatorBehind(x, flight []float64, due int64) []result.Reas
 	}
 	return []result.Reason{{Status: result.Unstable, Code: result.ReasonGeneratorLimit, Brief: brief, Found: limitText(share, most, "the last third of the window"),
 		Means: "it could not keep up with the rate: messages waited to be sent and it never caught up, while the number in flight at the broker did not grow; the percentiles depend on the length of the run and say nothing about the broker"}}
-}
-
-// receiveLag: more than receiveLagSuspect of a published response percentile is the time from
-// the arrival of bytes in this machine until they were read.
-func receiveLag(e *evidence) (found []result.Reason) {
-	for _, m := range e.responses() {
-		d := e.summary.Histograms[m]
-		for name, f := range d.All() {
-			if f.ReceiveShare == nil || *f.ReceiveShare <= receiveLagSuspect {
-				continue
-			}
-			v, share := f.Value, *f.ReceiveShare
-			found = append(found, because(result.Reason{
-				Status: result.Suspect, Code: result.ReasonReceiveLag, Metric: m, Percentile: name, Brief: spell.Share(share) + " receive lag",
-				Found: fmt.Sprintf("%s of %s p%s (%s), about %s, is receive lag: the time between arrival on this machine and being read (limit %s)",
-					spell.Share(share), m, name, span(v), span(int64(share*float64(v))), spell.Share(receiveLagSuspect)),
-			}, e.causeAt(m, v)))
-		}
-	}
-	return found
 }
 
 // aboveLimit: the schedule was faster than this machine's generator was ever measured to send

@@ -88,25 +88,6 @@ func TestABacklogOfTheGeneratorsOwn(t *testing.T) {
 	}
 }
 
-// Receive lag of more than half of a percentile makes that percentile and those above it suspect;
-// the finding has its size.
-func TestReceiveLagIsSuspectByPercentile(t *testing.T) {
-	run := newTestbed(healthyMessages()).run(t)
-	in := Inputs{}.complete(run)
-	s := Summarise(run, in)
-	d := s.Histograms[result.DeliveryResponse]
-	d.Update("50", func(f *result.Figure) { f.ReceiveShare = new(0.46) })
-	d.Update("99", func(f *result.Figure) { f.Value, f.ReceiveShare = 1_000_000, new(0.6) })
-	e := newEvidence(run, in, s)
-	found := receiveLag(e)
-	if len(found) != 1 || found[0].Percentile != "99" || !strings.Contains(found[0].Found, "60 % of delivery.response p99 (1.00 ms), about 600 µs, is receive lag") {
-		t.Fatalf("%+v", found)
-	}
-	if v := e.verdict(found); v.String() != "VALID to p95" || v.Limits[0].Why != "60 % receive lag" {
-		t.Errorf("%s: %+v", v, v.Limits)
-	}
-}
-
 // A schedule above the machine's measured limit, which the file itself has, is a note and does not
 // lower the verdict.
 func TestARateAboveTheKeptLimitIsNoted(t *testing.T) {

@@ -116,6 +116,9 @@ func (e *evidence) behindLoad(m result.Metric, name result.Percentile, l, p boun
 		response = m
 	}
 	lag, known := e.receiveLag(m)
+	if response.IsResponse() {
+		known = known && e.receiveKnown(response, f.Value)
+	}
 	if f.ReceiveShare != nil && *f.ReceiveShare*float64(f.Value) >= probeExplains*gap {
 		return r, false
 	}
@@ -185,14 +188,15 @@ func (e *evidence) couldBeOwn(gap float64) (why []string) {
 }
 
 // receiveLag returns the p99, ns, of the receive lag that is part of the service time m, or its
-// maximum if p99 is not published; known is false if it was not measured.
+// maximum if p99 is not published; known is false if it was not measured of at least half of the
+// messages.
 func (e *evidence) receiveLag(m result.Metric) (p99 int64, known bool) {
 	lag := result.LagReceive
 	if m == result.PublishService || e.run.Header.Pattern == "publish" {
 		lag = result.LagReceiveAck
 	}
 	d := e.summary.Histograms[lag]
-	if d == nil || d.Count == 0 {
+	if d == nil || d.Count == 0 || 2*d.Count < count(e.run.Metrics[m]) {
 		return 0, false
 	}
 	if p99, ok := d.At("99"); ok {

@@ -107,7 +107,8 @@ func New(c Config) (*Recorder, error) {
 			h.min.Store(noMin)
 			h.max.Store(noMax)
 			if id.Metric().IsResponse() {
-				h.own, h.received, h.majority = make([]int64, histograms.Bands), make([]int64, histograms.Bands), make([]int64, histograms.Bands)
+				h.own, h.received = make([]int64, histograms.Bands), make([]int64, histograms.Bands)
+				h.majority, h.unknown = make([]int64, histograms.Bands), make([]int64, histograms.Bands)
 			}
 			s.hists[id] = h
 		}
@@ -245,8 +246,20 @@ func (r *Recorder) takeBands(id ID) {
 			b.Own += takeCount(&h.own[b.Band])
 			b.Received += takeCount(&h.received[b.Band])
 			b.Majority += takeCount(&h.majority[b.Band])
+			// A message is counted before it is unknown, so meanwhile there may be more of these
+			// than were counted: they are left for the next interval.
+			b.Unknown += takeAtMost(&h.unknown[b.Band], b.Count-b.Unknown)
 		}
 	}
+}
+
+// takeAtMost takes a count out, up to most, and leaves the rest.
+func takeAtMost(n *int64, most int64) int64 {
+	taken := min(atomic.LoadInt64(n), most)
+	if taken > 0 {
+		atomic.AddInt64(n, -taken)
+	}
+	return taken
 }
 
 // takeCount takes a count out; most are zero and need no exchange.

@@ -61,6 +61,7 @@ type histogram struct {
 	own      []int64 // atomic; Σ own lag by band, response metrics only
 	received []int64 // atomic; Σ receive lag by band, likewise
 	majority []int64 // atomic; messages whose own and receive lag are more than half of the value, by band
+	unknown  []int64 // atomic; messages whose receive lag is not known, by band
 }
 
 // Shard is a part of the recorder for one or a few writing goroutines, so that
@@ -105,7 +106,7 @@ func (s *Shard) Response(id ID, v, own, received, due int64) {
 	v = s.clamp(v)
 	h := s.hists[id]
 	h.add(&s.r.geo, v)
-	if own > 0 || received > 0 {
+	if own > 0 || received != 0 {
 		b := histograms.BandOf(v)
 		if own > 0 {
 			atomic.AddInt64(&h.own[b], own)
@@ -115,6 +116,8 @@ func (s *Shard) Response(id ID, v, own, received, due int64) {
 		if received > 0 {
 			atomic.AddInt64(&h.received[b], received)
 			own += received
+		} else if received < 0 {
+			atomic.AddInt64(&h.unknown[b], 1)
 		}
 		if own*2 > v {
 			atomic.AddInt64(&h.majority[b], 1)

@@ -136,6 +136,9 @@ func appendMetric(b []byte, m *result.MetricInterval) []byte {
 			}
 			b = appendNumber(b, `,"total":`, o.Total)
 			b = appendNumber(b, `,"majority":`, o.Majority)
+			if o.Unknown != 0 {
+				b = appendNumber(b, `,"unknown":`, o.Unknown)
+			}
 			b = append(b, '}')
 		}
 		b = append(b, ']')

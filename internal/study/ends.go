@@ -167,7 +167,8 @@ func extremes(run *result.Run, m result.Metric, d *result.Distribution, percent 
 // the broker for what was sent before it. So a share of the messages counts as shorter than
 // anything: those that were later than the mean distance of two messages, and as many again
 // behind them, see [bunched]. Receive lag is taken off whatever messages it is of: if all but a
-// share v have at most b, then at most a share v less messages than are above a are above a − b.
+// share v have at most b, then at most a share v less messages than are above a are above a − b. Messages
+// whose receive lag is not known, where it is of others, are among that share.
 func leastBesideLag(run *result.Run, m result.Metric, percent float64) (least, low float64) {
 	service := m.Service()
 	d, x := run.Summary.Histograms[service], run.Metrics[service]
@@ -201,6 +202,7 @@ func leastBesideLag(run *result.Run, m result.Metric, percent float64) (least, l
 		off(0, 0)
 		return least, low
 	}
+	unknown += ends * receiveUnknown(run.Metrics[m])
 	if !lag.MaxAtLeast {
 		off(0, ends*float64(lag.Max))
 	}
@@ -210,6 +212,17 @@ func leastBesideLag(run *result.Run, m result.Metric, percent float64) (least, l
 		}
 	}
 	return least, low
+}
+
+// receiveUnknown returns the share of a response metric's messages whose receive lag is not known.
+func receiveUnknown(x *result.Merged) float64 {
+	var all result.OwnBand
+	if x != nil {
+		for _, b := range x.Own {
+			all.Add(b)
+		}
+	}
+	return float64(all.Unknown) / float64(max(all.Count, 1))
 }
 
 // bunched returns at most which share of the messages a lag has moved together: twice the share of

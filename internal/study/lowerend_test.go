@@ -176,6 +176,22 @@ func TestLagTakenOffIsNeverTooLittle(t *testing.T) {
 	}
 }
 
+// Messages whose receive lag is not known may be all lag: they are taken off as those of an unknown lag, and
+// not by the lag of the others.
+func TestUnknownReceiveLagIsTakenOff(t *testing.T) {
+	run := ms(1)
+	run.Header.Mode, run.Counters.Scheduled, run.Summary.End = result.ModeOpen, 1000, 1e9
+	timed(run, result.DeliveryService, append(slices.Repeat([]int64{100e3}, 900), slices.Repeat([]int64{1e6}, 100)...))
+	timed(run, result.LagOwn, slices.Repeat([]int64{1}, 1000))
+	timed(run, result.LagReceive, slices.Repeat([]int64{10e3}, 900))
+	for unknown, want := range map[int64]float64{0: 980e3, 100: 85e3} {
+		run.Metrics[result.DeliveryResponse] = &result.Merged{Own: []result.OwnBand{{Count: 900}, {Count: 100, Unknown: unknown}}}
+		if least, _ := leastBesideLag(run, result.DeliveryResponse, 99); least < want || least > 1.1*want {
+			t.Errorf("%d unknown: p99 is %.0f ns at least, want about %.0f", unknown, least, want)
+		}
+	}
+}
+
 // Two systems that are alike, with the same lag: it is the round of the faster that is suspect for it.
 // Each wrong answer comes in at most one of forty studies. With the suspect rounds left out it is
 // more.

@@ -29,7 +29,7 @@ type Dialer struct {
 	conns   map[*Conn]struct{}          // open
 	ends    map[netip.AddrPort]struct{} // of those that were said to be a producer's or a consumer's
 	log     []*Conn                     // all connections made until OnDial
-	onExtra func()                      // called for each further connection; nil: append it to log
+	onExtra func(*Conn)                 // called for each further connection; nil: append it to log
 }
 
 // NewDialer returns a dialer. If direct, reads and writes of up to [directMost] bytes bypass
@@ -69,7 +69,7 @@ func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	d.mu.Unlock()
 	if onExtra != nil {
-		onExtra()
+		onExtra(t)
 	}
 	return t, nil
 }
@@ -104,9 +104,9 @@ func (d *Dialer) Since(mark int) []*Conn {
 	return d.log[mark:len(d.log):len(d.log)]
 }
 
-// OnDial makes Dial call f, on its own goroutine, after each further connection, and clears
-// the log that Mark and Since use.
-func (d *Dialer) OnDial(f func()) {
+// OnDial makes Dial call f, on its own goroutine, with each further connection before it returns it,
+// and clears the log that Mark and Since use.
+func (d *Dialer) OnDial(f func(*Conn)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.onExtra, d.log = f, nil

@@ -136,6 +136,7 @@ func (r *Recording) Split(t *Tap, stamps []Stamp, seq uint64, sent, now int64) {
 // are safe for concurrent use, but for HasRead, which the connection's reading goroutine calls.
 type Tap struct {
 	Conn     *transport.Conn           // fixed
+	heir     atomic.Pointer[Tap]       // on the connection that replaced Conn, the last one if several did; nil: none did, or it is not known
 	waiting  atomic.Uint64             // bits of followed, of messages whose write has not begun
 	followed [64]atomic.Pointer[Stamp] // valid where waiting has the bit
 
@@ -220,10 +221,22 @@ func (t *Tap) readBefore(now int64) (at, waited int64) {
 	return 0, -1
 }
 
+// latest returns the tap on the connection that is in use now, as far as that is known.
+func (t *Tap) latest() *Tap {
+	if h := t.heir.Load(); h != nil {
+		return h
+	}
+	return t
+}
+
 // Received returns for how many ns what was called back at now had lain in this machine before it was
-// read; −1: not known, as on a connection that has been replaced. A nil Tap knows nothing.
+// read; −1: not known, as on a connection that is closed and of which it is not known what replaced it. A
+// nil Tap knows nothing.
 func (t *Tap) Received(now int64) int64 {
-	if t == nil || t.Conn.Closed() {
+	if t == nil {
+		return -1
+	}
+	if t = t.latest(); t.Conn.Closed() {
 		return -1
 	}
 	_, waited := t.readBefore(now)
@@ -232,9 +245,12 @@ func (t *Tap) Received(now int64) int64 {
 
 // Arrived returns when the acknowledgement that is called back at now had come, CLOCK_MONOTONIC, if the
 // driver reads acknowledgements late on purpose; else now and false, also on a connection that
-// has been replaced. Of several in one read the last one's arrival counts.
+// is closed. Of several in one read the last one's arrival counts.
 func (t *Tap) Arrived(now int64) (at int64, late bool) {
-	if t == nil || t.Conn.Closed() || !t.Conn.Late() {
+	if t == nil {
+		return now, false
+	}
+	if t = t.latest(); t.Conn.Closed() || !t.Conn.Late() {
 		return now, false
 	}
 	read, waited := t.readBefore(now)

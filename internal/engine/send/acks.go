@@ -114,19 +114,18 @@ func (l *lane) ack(sl *credit.Slot, now int64) {
 // observe records the acknowledgement of a measured message, and returns when it came,
 // CLOCK_MONOTONIC: before now, if the driver reads acknowledgements late on purpose.
 func (l *lane) observe(sl *credit.Slot, now int64) int64 {
-	received := int64(-1) // ns that it lay unread in this machine; −1: not known
+	received := int64(0) // ns that it lay unread in this machine; −1: not known
 	if at, late := l.Tap.Arrived(now); late {
 		at = max(at, sl.Sent)
 		l.ReadLate.Add(now - at)
 		now = at
 	} else if l.plan.Flow.Timed {
-		received = l.Tap.Received(now)
+		if received = l.Tap.Received(now); received >= 0 {
+			l.shard.Value(recorder.LagReceiveAck, received)
+		}
 	}
 	if l.plan.Flow.Timed {
 		v := now - sl.Intended
-		if received >= 0 {
-			l.shard.Value(recorder.LagReceiveAck, received)
-		}
 		l.shard.Response(l.plan.Flow.AckResponse, v, sl.Own, received, sl.Intended-l.recording.Start.Load())
 		if v > l.tail.Floor.Load() {
 			l.tail.Offer(&observe.Exemplar{Value: v, Intended: sl.Intended, Sent: sl.Sent, Done: now, Own: sl.Own,
