@@ -56,6 +56,7 @@ const (
 	ReasonFrozen             ReasonCode = "frozen"
 	ReasonOwnLag             ReasonCode = "own-lag"
 	ReasonReceiveLag         ReasonCode = "receive-lag"
+	ReasonGeneratorShare     ReasonCode = "generator-share"
 	ReasonGeneratorLimit     ReasonCode = "generator-limit"
 	ReasonBacklog            ReasonCode = "backlog"
 	ReasonBacklogKept        ReasonCode = "backlog-kept"
@@ -217,6 +218,7 @@ func Reasons() []ReasonProperties {
 		{ReasonFrozen, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
 		{ReasonOwnLag, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "own lag", "lower the rate, or give the generator processors of its own"},
 		{ReasonReceiveLag, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "receive lag", "lower the rate, use more connections, or give the generator more processors"},
+		{ReasonGeneratorShare, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "own and receive lag", "lower the rate, or give the generator processors of its own"},
 		{ReasonGeneratorLimit, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "generator at its limit", "lower the rate, use more connections or a larger machine"},
 		{ReasonBacklog, BySystem, HeldOutside, EffectUnknown, ShownAsWhy, "the backlog grew", "lower --rate, or find what it can carry: sixnines capacity"},
 		{ReasonBacklogKept, ByRun, HeldOnce, EffectUnknown, ShownAsNote, "", ""},

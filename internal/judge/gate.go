@@ -17,7 +17,7 @@ type gate func(*evidence) []result.Reason
 func gates() []gate {
 	return []gate{
 		cutShort, conservation, violations, suspended, consumersAbsent, actionsDone, brokerEnded, agentsLost, agentsInvalid, agentsApart, agentsDiffer, clocks,
-		selfInflicted, frozen, ownLag, receiveLag, generatorLimit,
+		selfInflicted, frozen, ownLag, receiveLag, generatorShare, generatorLimit,
 		backlogGrows, backlogKept, steadiness, dependence,
 		notSent, sentLate, worstSecond,
 		throttled, steal, swap, starved, unseen, processors, collector, scheduler, attributed, besideProbe,

@@ -7,7 +7,7 @@ import (
 	"sixnines/result"
 )
 
-// Thresholds of the generator's lag in receiving.
+// Thresholds of the generator's lag in receiving, alone and together with its own lag.
 const (
 	// receiveLagSuspect: above this share of receive lag (the time for which arrived bytes
 	// were unread in this machine), a percentile describes this machine more than the
@@ -15,6 +15,15 @@ const (
 	// which is 20 to 46 % of the median of a fast broker: a lower threshold would fail
 	// every program that waits for bytes, in C too.
 	receiveLagSuspect = 0.5
+	// lagSuspect: above this share of own and receive lag together, a percentile is the
+	// generator's more than the system's.
+	lagSuspect = 0.5
+	// wakeUps is the lag, ns, up to which more than lagSuspect is a note. A plain C program
+	// has 20 to 30 % of the median of a fast broker in sending and 20 to 46 % in receiving,
+	// because a thread is woken for each: 40 to 76 % together, of 60 to 100 µs. Nobody
+	// measures such a broker with less, so SUSPECT would say nothing there. Lag beyond that
+	// comes from a generator that is busy.
+	wakeUps = 100_000
 )
 
 // receiveLag: more than receiveLagSuspect of a published response percentile is the time from
@@ -74,4 +83,41 @@ func (e *evidence) receiveKnown(m result.Metric, v int64) bool {
 	}
 	s, ok := sharesAround(x.Own, v)
 	return !ok || s.known
+}
+
+// generatorShare: own and receive lag together are more than lagSuspect of a published response
+// percentile, and each alone is within its limit. It is a note where both are no more than what
+// waking two threads takes, else SUSPECT. The lowest such percentile of either kind is
+// reported; from one on that a lag alone makes suspect nothing is added.
+func generatorShare(e *evidence) (found []result.Reason) {
+	for _, m := range e.responses() {
+		noted := false
+		for name, f := range e.summary.Histograms[m].All() {
+			if f.OwnShare == nil || f.ReceiveShare == nil {
+				continue
+			}
+			own, received := *f.OwnShare, *f.ReceiveShare
+			if own > ownLagSuspect || received > receiveLagSuspect {
+				break
+			}
+			lag := int64((own + received) * float64(f.Value))
+			longer := lag > wakeUps
+			if own+received <= lagSuspect || noted && !longer {
+				continue
+			}
+			share := spell.Share(own + received)
+			r := result.Reason{Status: result.Valid, Code: result.ReasonGeneratorShare, Metric: m, Percentile: name, Brief: share + " own and receive lag",
+				Found: fmt.Sprintf("%s of %s p%s (%s), about %s, is the generator's: %s own lag and %s receive lag, each within its limit",
+					share, m, name, span(f.Value), span(lag), spell.Share(own), spell.Share(received)),
+				Means: "less than half of the figure is the system's, and less than half of a difference between two systems shows in it"}
+			if longer {
+				r.Status = result.Suspect
+				found = append(found, because(r, e.causeAt(m, f.Value)))
+				break
+			}
+			r.Means += "; a plain program that sleeps and waits for bytes has as much"
+			found, noted = append(found, r), true
+		}
+	}
+	return found
 }

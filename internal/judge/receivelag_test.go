@@ -99,3 +99,37 @@ func TestTheProbeNeedsTheReceiveLagOfMostMessages(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// Own and receive lag that are each within their limits are more than half of a percentile together:
+// a note as long as it is what waking two threads takes, then SUSPECT.
+func TestLagOfBothEndsTogether(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		received float64 // share of each message's response
+		notes    int
+		verdict  string
+	}{
+		{"less than half", 0.3, 0, "VALID"},
+		{"more than half of the median", 0.4, 1, "VALID"},
+		{"more than half of the tail", 0.48, 1, "VALID to p95"},
+		{"receive lag alone", 0.6, 0, "SUSPECT"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newTestbed(healthyMessages())
+			lain(b, tt.received, seconds+4)
+			v := verdictOf(b.run(t), Inputs{})
+			inPlainWords(t, v)
+			notes := 0
+			for _, r := range v.Reasons {
+				if r.Code == result.ReasonGeneratorShare && r.Status == result.Valid {
+					if notes++; r.Percentile != result.P50 || !strings.Contains(r.Text, "less than half of the figure is the system's") {
+						t.Errorf("%+v", r)
+					}
+				}
+			}
+			if v.String() != tt.verdict || notes != tt.notes {
+				t.Errorf("%s, %d notes: %+v", v, notes, v.Reasons)
+			}
+		})
+	}
+}

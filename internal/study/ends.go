@@ -35,7 +35,7 @@ func cause(all []result.Reason) string {
 // rounds would select the others by their figures.
 func judgedBeside(r result.Reason) bool {
 	switch r.Code {
-	case result.ReasonOwnLag, result.ReasonReceiveLag, result.ReasonSelfInflicted, result.ReasonAttribution, result.ReasonProbe, result.ReasonWarmUp:
+	case result.ReasonOwnLag, result.ReasonReceiveLag, result.ReasonGeneratorShare, result.ReasonSelfInflicted, result.ReasonAttribution, result.ReasonProbe, result.ReasonWarmUp:
 		return true
 	}
 	return false
@@ -74,7 +74,7 @@ func (f *Figure) bound(run *result.Run, m result.Metric, d *result.Distribution,
 		switch r.Code {
 		case result.ReasonSteady:
 			shifts = true
-		case result.ReasonOwnLag, result.ReasonReceiveLag, result.ReasonSelfInflicted, result.ReasonGeneratorLimit:
+		case result.ReasonOwnLag, result.ReasonReceiveLag, result.ReasonGeneratorShare, result.ReasonSelfInflicted, result.ReasonGeneratorLimit:
 			lag = true
 		default:
 			longer, rest = longer && r.Code.Properties().Effect == result.EffectLonger, true
