@@ -63,6 +63,7 @@ const (
 	VitalPacerCount Vital = "pacer.count" // spare ones included
 	VitalPacerBusy  Vital = "pacer.busy"  // of each load; absent where the system does not tell
 	VitalPacerSpun  Vital = "pacer.spun"
+	VitalReaderBusy Vital = "reader.busy" // of each load; absent where it is not known when data came
 
 	VitalProcessThreads     Vital = "process.threads" // now
 	VitalProcessRSS         Vital = "process.rss"     // now
@@ -206,6 +207,7 @@ func Vitals() []VitalProperties {
 		{Vital: VitalPacerCount, Unit: UnitCount, Meaning: "threads that send on the schedule: one at first, more as these have too much to do or are blocked"},
 		{Vital: VitalPacerBusy, Unit: UnitShare, Meaning: "of the time that the busiest of them ran or waited for a processor, without what it spun"},
 		{Vital: VitalPacerSpun, Unit: UnitSeconds, Meaning: "that they have spun since they began"},
+		{Vital: VitalReaderBusy, Unit: UnitShare, Meaning: "of the time that the busiest reader of a connection worked on what it had read while more had come"},
 		{Vital: VitalProcessThreads, Unit: UnitCount, Monitored: true, Meaning: "threads"},
 		{Vital: VitalProcessRSS, Unit: UnitBytes, Monitored: true, Meaning: "resident memory"},
 		{Vital: VitalProcessVoluntary, Unit: UnitCount, Monitored: true, Meaning: "context switches because a thread had to wait"},

@@ -162,4 +162,5 @@ func TestAnswersAreReadLate(t *testing.T) {
 type watched struct{}
 
 func (*watched) Writing()             {}
+func (*watched) Reading()             {}
 func (*watched) HasRead(int64, int64) {}

@@ -60,6 +60,7 @@ func (c *collector) loop() {
 		for _, ld := range r.loads {
 			r.breath.take()
 			ld.accounts.Reported.Pacers.Busiest(ld.sending.Pacing.List(), clock.Now())
+			ld.readerBusy(clock.Now())
 		}
 	}
 	for _, ld := range r.loads {
@@ -181,11 +182,15 @@ func (c *collector) collect(phase string, from, to int64) error {
 		ld.accounts.KeepPauses(pauses)
 		pacers := ld.sending.Pacing.List()
 		busy, known := ld.accounts.Reported.Pacers.Busiest(pacers, to)
+		reads, told := ld.readerBusy(to)
 		if !ld.accounts.Within(from, to) {
 			continue
 		}
 		if delete(c.vitals, result.VitalPacerBusy); known {
 			c.vitals[result.VitalPacerBusy] = busy
+		}
+		if delete(c.vitals, result.VitalReaderBusy); told {
+			c.vitals[result.VitalReaderBusy] = reads
 		}
 		if delete(c.vitals, result.VitalPacerCount); len(pacers) > 0 {
 			c.vitals[result.VitalPacerCount] = float64(len(pacers))

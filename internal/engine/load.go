@@ -41,6 +41,7 @@ type load struct {
 	// provisioned is Config.Provisioned; nil: no action needs the places of the destinations.
 	provisioned func(workload string, d driver.DestinationNamer)
 	steps       []*actions.Step   // what is to happen in its window
+	taps        *observe.Taps     // on the connections that are known; nil before the load begins
 	breathe     func()            // gives way between two pieces of the collector's work
 	side        *beside.Probe     // the probe beside it
 	churn       *churn.Churn      // connections that come and go beside it; nil: none do
@@ -148,6 +149,7 @@ func (ld *load) startStages() {
 		ld.recording.RefuseStages("the driver opens more connections during the run")
 	}
 	taps := observe.NewTaps()
+	ld.taps = taps
 	for _, l := range ld.sending.Lanes {
 		l.Tap = taps.On(l.Conn)
 	}
@@ -172,6 +174,13 @@ func (ld *load) startStages() {
 			ld.Event(result.Event{At: clock.Now(), Kind: result.EventStages, Detail: "the driver opened another connection: stage times end here"})
 		}
 	})
+}
+
+// readerBusy returns the share of the time since the last look in which the busiest reader of a
+// connection worked; not ok where it is not known, and where consumers take their time by plan.
+func (ld *load) readerBusy(now int64) (share float64, ok bool) {
+	share, ok = ld.taps.Busiest(now)
+	return share, ok && ld.Workload.Consumer.Work == 0
 }
 
 // receiveFact says for the header on how many connections the receive lag is known, and why not on all.

@@ -145,6 +145,13 @@ func TestReceiveLagIsTheGenerators(t *testing.T) {
 	if s := whole.Figures["90"].ReceiveShare; s == nil || *s < 0.5 {
 		t.Errorf("p90 is %+v: %s", whole.Figures["90"], show(r))
 	}
+	busy := 0.0
+	for _, p := range r.Series {
+		busy = max(busy, p.Vitals[result.VitalReaderBusy])
+	}
+	if busy < 0.1 { // nine of ten messages wait for 3 ms of each 100
+		t.Errorf("the reader is busy for %.2f of the time", busy)
+	}
 	stage := r.Summary.Histograms[result.StageReceive]
 	if stage == nil || stage.Max < int64(10*time.Millisecond) {
 		t.Errorf("the stage says %+v", stage)

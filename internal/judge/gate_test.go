@@ -197,6 +197,7 @@ func TestGates(t *testing.T) {
 		{"95 % flat out", func(b *testbed) { every(result.VitalProcessCPU, 1.9)(b); mode(result.ModeFlatOut)(b) }, "cpu", result.Valid, "throughput", ""},
 		{"a long pause of the collector", vital(result.VitalGoGCPauseMax, 5e6), "gc", result.Valid, "5.00 ms", ""},
 		{"much collecting", every(result.VitalGoGCPauseTotal, 20e6), "gc", result.Suspect, "200 ms", "95"},
+		{"collecting without pauses", every(result.VitalGoCPUGC, 0.26), "gc", result.Valid, "took 26 % of the processors", ""},
 		{"waiting goroutines", vital(result.VitalGoLatencyP99, 1e6), "scheduler", result.Valid, "1.00 ms", ""},
 		{"client drops", count(func(c *result.Counters) { c.Dropped = 3 }), "client-drops", result.Valid, "3 messages", ""},
 		{"more client drops", count(func(c *result.Counters) { c.Dropped = 15 }), "client-drops", result.Suspect, "15 messages", "99"},

@@ -17,6 +17,10 @@ const (
 	throttleInvalid = 0.01
 	cpuNote         = 0.7
 	cpuSuspect      = 0.9
+	// collecting is the share of the processors' time in Go's collections from which a note
+	// says so. The collector is held for the first minute and then runs about once a minute:
+	// so much is a heap that is collected again and again.
+	collecting = 0.1
 )
 
 // suspended: the machine was suspended. Clocks that count only awake time then disagree
@@ -223,28 +227,40 @@ func unseen(e *evidence) []result.Reason {
 		spell.Share(share), spell.Share(unseenBusy), why)})
 }
 
-// processors: the generator used most of the processors that it may use. In an unpaced or
+// processors: the generator used most of the processors that it may use in some seconds: a load that
+// steps, or a burst, may have its tail there and use little on average. In an unpaced or
 // consume run that is a note: the generator may be the limit there.
 func processors(e *evidence) []result.Reason {
 	used, ok := mean(e.measure, result.VitalProcessCPU)
-	if !ok || e.cores == 0 || used/e.cores <= cpuNote {
+	if !ok || e.cores == 0 {
 		return nil
 	}
 	share := used / e.cores
 	r := result.Reason{Status: result.Valid, Code: result.ReasonCPU, Found: fmt.Sprintf("the generator used %s of the %.0f processors it may use", spell.Share(share), e.cores)}
-	switch {
-	case e.run.Header.Mode == result.ModeFlatOut, e.run.Header.Mode == result.ModeConsume:
+	over, most := e.busySeconds(result.VitalProcessCPU, e.cores, cpuSuspect)
+	switch flatOut := e.run.Header.Mode == result.ModeFlatOut || e.run.Header.Mode == result.ModeConsume; {
+	case flatOut && share > cpuNote:
 		r.Means = "the throughput may be the generator's limit, not the broker's"
-	case share > cpuSuspect:
+	case flatOut:
+		return nil
+	case len(over) > 0:
+		part := within(over, 0, e.in.End) * float64(e.in.End) / e.window()
+		r.Found = fmt.Sprintf("in %s of the window the generator used more than %s of the %.0f processors it may use, up to %s", spell.Share(part), spell.Share(cpuSuspect), e.cores, spell.Share(most))
+		r.Means = "messages that were due then waited for it"
+		return e.suspectFrom(max(part, e.dueWithin(over)), r)
+	case share > cpuSuspect: // of a window shorter than a second
 		r.Status, r.Means = result.Suspect, "messages waited for it"
-	default:
+	case share > cpuNote:
 		r.Means = "near its limit the generator's own lag grows"
+	default:
+		return nil
 	}
 	return single(r)
 }
 
 // collector: Go's garbage collector paused the generator for at least 1 % of the window,
-// or, as a note, one of its pauses was longer than the response p99.
+// or, as a note, one of its pauses was longer than the response p99, or it took a tenth of
+// the processors without a pause.
 func collector(e *evidence) []result.Reason {
 	all, _ := sum(e.measure, result.VitalGoGCPauseTotal)
 	longest, _ := highest(e.measure, result.VitalGoGCPauseMax)
@@ -255,6 +271,9 @@ func collector(e *evidence) []result.Reason {
 	}
 	if m, p99, ok := e.firstP99(); ok && longest > float64(p99) {
 		return note(result.ReasonGC, fmt.Sprintf("the longest pause for garbage collection, %s, exceeds %s p99 (%s); such pauses took %s of the window", span(int64(longest)), m, span(p99), spell.Share(share)))
+	}
+	if used, ok := mean(e.measure, result.VitalGoCPUGC); ok && used >= collecting {
+		return note(result.ReasonGC, fmt.Sprintf("garbage collection took %s of the processors that the generator may use; what it takes besides its pauses is in own and receive lag", spell.Share(used)))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -14,8 +15,12 @@ import (
 const (
 	// pacerBusy is the busy share of a second above which a pacer is at its limit: in a
 	// queue with so busy a server the mean wait is more than twice the service time, and
-	// it grows without bound from there (M/M/1: ρ/(1−ρ)).
+	// it grows without bound from there (M/M/1: ρ/(1−ρ)). The same holds of the reader of a
+	// connection.
 	pacerBusy = 0.7
+	// readerFull is the busy share of a second from which a backlog may be the reader's: what
+	// has time to spare reads as fast as messages come.
+	readerFull = 0.9
 )
 
 // stretch is a part of the window, from start to end, in ns.
@@ -50,18 +55,53 @@ func (e *evidence) wholeSeconds(of func(*result.Point) (float64, bool)) (all []a
 	return all
 }
 
-// atLimit returns the seconds of the window in which a pacer was busy for more
-// than pacerBusy, and the highest share of any.
-func (e *evidence) atLimit() (over []stretch, most float64) {
+// busySeconds returns the seconds of the window in which a vital, as a share of most, was above a limit,
+// and the highest such share.
+func (e *evidence) busySeconds(v result.Vital, most, limit float64) (over []stretch, highest float64) {
 	for _, a := range e.wholeSeconds(func(p *result.Point) (float64, bool) {
-		share, ok := p.Vitals[result.VitalPacerBusy]
-		return share * float64(p.End-p.Start), ok
+		used, ok := p.Vitals[v]
+		return used / most * float64(p.End-p.Start), ok
 	}) {
-		if share := a.sum / float64(a.end-a.start); share > pacerBusy {
-			over, most = append(over, a.stretch), max(most, share)
+		if share := a.sum / float64(a.end-a.start); share > limit {
+			over, highest = append(over, a.stretch), max(highest, share)
 		}
 	}
-	return over, most
+	return over, highest
+}
+
+// busiest is a part of the generator that was at its limit: the seconds in which it was busy for a share
+// above limit, the highest share of any, and what it is.
+type busiest struct {
+	over        []stretch
+	most, limit float64
+	who         string
+}
+
+// atLimit returns the seconds of the window in which a pacer, or the reader of a connection, was busy for
+// more than pacerBusy. It names what was busier.
+func (e *evidence) atLimit() busiest {
+	b := busiest{who: "sending thread", limit: pacerBusy}
+	b.over, b.most = e.busySeconds(result.VitalPacerBusy, 1, pacerBusy)
+	over, most := e.busySeconds(result.VitalReaderBusy, 1, pacerBusy)
+	b.over = joinStretches(append(b.over, over...))
+	if most > b.most {
+		b.most, b.who = most, "reader of a connection"
+	}
+	return b
+}
+
+// joinStretches returns what the stretches cover, in order and without overlaps. It changes all.
+func joinStretches(all []stretch) []stretch {
+	slices.SortFunc(all, func(a, b stretch) int { return cmp.Compare(a.start, b.start) })
+	joined := all[:0]
+	for _, s := range all {
+		if n := len(joined); n > 0 && s.start < joined[n-1].end {
+			joined[n-1].end = max(joined[n-1].end, s.end)
+			continue
+		}
+		joined = append(joined, s)
+	}
+	return joined
 }
 
 // within returns the share, 0 to 1, of [from, to] that the stretches cover.
@@ -84,10 +124,10 @@ func (e *evidence) dueWithin(over []stretch) float64 {
 	return due / max(all, 1)
 }
 
-// limitText says that the generator was at its limit in a share of a part of the run.
-func limitText(share, most float64, part string) string {
-	return fmt.Sprintf("the generator was at its limit: in %s of %s its busiest sending thread was busy for more than %s of the time, up to %s",
-		spell.Share(share), part, spell.Share(pacerBusy), spell.Share(most))
+// text says that the generator was at its limit in a share of a part of the run.
+func (b *busiest) text(share float64, part string) string {
+	return fmt.Sprintf("the generator was at its limit: in %s of %s its busiest %s was busy for more than %s of the time, up to %s",
+		spell.Share(share), part, b.who, spell.Share(b.limit), spell.Share(b.most))
 }
 
 // ByGenerator reports whether a reason lowers the verdict because of the generator or its
@@ -97,34 +137,44 @@ func ByGenerator(r result.Reason) bool {
 }
 
 // Overloads reports whether an UNSTABLE run shows nothing about the system under test:
-// the backlog was the generator's own, or the generator used nearly all processors, so
+// the backlog was the generator's own, or the generator used nearly all processors throughout, so
 // that its messages, and a broker on the same machine, waited for them.
 func Overloads(v result.Verdict) bool {
 	return slices.ContainsFunc(v.Reasons, func(r result.Reason) bool {
-		return ByGenerator(r) && (r.Status == result.Unstable || r.Code == result.ReasonCPU)
+		return ByGenerator(r) && (r.Status == result.Unstable || r.Code == result.ReasonCPU && r.Percentile == "")
 	})
 }
 
-// generatorLimit: in some second the busiest sending thread was above pacerBusy, so messages
-// due then waited for the generator. The finding is left out if backlogGrows already reports
+// generatorLimit: in some second the busiest sending thread, or the busiest reader, was above
+// pacerBusy, so messages due then waited for the generator. The finding is left out if backlogGrows already reports
 // it as the cause of a backlog.
 func generatorLimit(e *evidence) []result.Reason {
-	over, most := e.atLimit()
-	if len(over) == 0 || slices.ContainsFunc(backlogGrows(e), func(r result.Reason) bool { return r.Code == result.ReasonGeneratorLimit }) {
+	b := e.atLimit()
+	if len(b.over) == 0 || slices.ContainsFunc(backlogGrows(e), func(r result.Reason) bool { return r.Code == result.ReasonGeneratorLimit }) {
 		return nil
 	}
-	share := within(over, 0, e.in.End) * float64(e.in.End) / e.window()
-	return e.suspectFrom(max(share, e.dueWithin(over)), result.Reason{Code: result.ReasonGeneratorLimit, Found: limitText(share, most, "the window"), Means: "messages that were due then waited for it"})
+	share := within(b.over, 0, e.in.End) * float64(e.in.End) / e.window()
+	return e.suspectFrom(max(share, e.dueWithin(b.over)), result.Reason{Code: result.ReasonGeneratorLimit, Found: b.text(share, "the window"), Means: "messages that were due then waited for it"})
 }
 
 // generatorBehind is the finding that a backlog growing at the end of the window is the
 // generator's own: messages due wait to be sent, while the number in flight at the broker
-// does not grow. It is nil if that is not so. x are instants, s; flight is the number of
-// messages in flight at each; due is the number of messages due between them.
+// does not grow, or what was delivered waits to be read. It is nil if that is not so. x are
+// instants, s; flight is the number of messages in flight at each; due is the number of
+// messages due between them.
 func (e *evidence) generatorBehind(x, flight []float64, due int64) []result.Reason {
-	over, most := e.atLimit()
+	b := busiest{who: "reader of a connection", limit: readerFull}
 	from, to := int64(x[0]*1e9), int64(x[len(x)-1]*1e9)
-	share := within(over, from, to)
+	const part = "the last third of the window"
+	r := result.Reason{Status: result.Unstable, Code: result.ReasonGeneratorLimit, Brief: "the generator is at its limit"}
+	if b.over, b.most = e.busySeconds(result.VitalReaderBusy, 1, readerFull); within(b.over, from, to) >= 0.5 {
+		r.Found = b.text(within(b.over, from, to), part)
+		r.Means = "it could not keep up with the deliveries: what came waited to be read, here, in the network and at the broker, and it never caught up; the percentiles depend on the length of the run and say nothing about the broker"
+		return single(r)
+	}
+	b.who, b.limit = "sending thread", pacerBusy
+	b.over, b.most = e.busySeconds(result.VitalPacerBusy, 1, pacerBusy)
+	share := within(b.over, from, to)
 	if share < 0.5 {
 		return nil
 	}
@@ -136,12 +186,12 @@ func (e *evidence) generatorBehind(x, flight []float64, due int64) []result.Reas
 	if lo, _ := line.SlopeInterval(confidence); lo > 0 && growth > max(backlogGrowth*float64(due), 1) {
 		return nil // the broker falls behind as well
 	}
-	brief := "the generator is at its limit"
 	if share, ok := e.carried(); ok {
-		brief += " and sent " + spell.Share(share) + " of the asked rate"
+		r.Brief += " and sent " + spell.Share(share) + " of the asked rate"
 	}
-	return []result.Reason{{Status: result.Unstable, Code: result.ReasonGeneratorLimit, Brief: brief, Found: limitText(share, most, "the last third of the window"),
-		Means: "it could not keep up with the rate: messages waited to be sent and it never caught up, while the number in flight at the broker did not grow; the percentiles depend on the length of the run and say nothing about the broker"}}
+	r.Found = b.text(share, part)
+	r.Means = "it could not keep up with the rate: messages waited to be sent and it never caught up, while the number in flight at the broker did not grow; the percentiles depend on the length of the run and say nothing about the broker"
+	return single(r)
 }
 
 // aboveLimit: the schedule was faster than this machine's generator was ever measured to send

@@ -53,8 +53,8 @@ func TestAGeneratorAtItsLimitIsNotValid(t *testing.T) {
 		at := int64(n) * 5e8
 		e.measure = append(e.measure, &result.Point{Start: at, End: at + 5e8, Vitals: map[result.Vital]float64{result.VitalPacerBusy: busy}})
 	}
-	if over, most := e.atLimit(); len(over) != 3 || within(over, 0, 4e9) != 0.75 || most != 0.9 {
-		t.Errorf("%v, %v", over, most)
+	if b := e.atLimit(); len(b.over) != 3 || within(b.over, 0, 4e9) != 0.75 || b.most != 0.9 {
+		t.Errorf("%+v", b)
 	}
 }
 
@@ -85,6 +85,70 @@ func TestABacklogOfTheGeneratorsOwn(t *testing.T) {
 				t.Errorf("%s: %+v", v.Status, v.Reasons)
 			}
 		})
+	}
+}
+
+// The reader of a connection that is at its limit lowers the verdict as a sending thread does, and a backlog
+// that grows behind it is the generator's, though it grows at the broker.
+func TestAReaderAtItsLimit(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		busy    func(second int) float64
+		grows   bool
+		verdict string
+		code    result.ReasonCode
+		says    string
+	}{
+		{"busy", func(int) float64 { return 0.69 }, false, "VALID", "", ""},
+		{"a second of ten", func(n int) float64 { return 0.3 + 0.5*float64(n/9) }, false, "VALID to p75", "generator-limit",
+			"in 10 % of the window its busiest reader of a connection was busy for more than 70 % of the time"},
+		{"always", func(int) float64 { return 0.95 }, false, "SUSPECT", "generator-limit", "up to 95 %"},
+		{"always, with a backlog", func(int) float64 { return 0.97 }, true, "OVERLOADED", "generator-limit", "could not keep up with the deliveries"},
+		{"with time to spare, and a backlog", func(int) float64 { return 0.8 }, true, "OVERLOADED", "backlog", "overload"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newTestbed(healthyMessages())
+			for n, i := range b.intervals {
+				i.v.Vitals[result.VitalReaderBusy] = tt.busy(min(n, seconds-1))
+				if tt.grows {
+					i.v.InFlight = 20 + 400*int64(n)
+				}
+			}
+			in := Inputs{}
+			if tt.grows {
+				in.Resolved = (seconds + 3) * 1e9
+			}
+			v := verdictOf(b.run(t), in)
+			inPlainWords(t, v)
+			r := find(v, tt.code)
+			if v.String() != tt.verdict || (r != nil) != (tt.code != "") || r != nil && !strings.Contains(r.Text, tt.says) {
+				t.Errorf("%s: %+v", v, v.Reasons)
+			}
+		})
+	}
+	all := []stretch{{4, 6}, {0, 2}, {5, 7}, {2, 3}}
+	if got := joinStretches(all); len(got) != 3 || got[2] != (stretch{4, 7}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// Processors are in use in some seconds: what is due then may be the tail of a load that uses
+// little of them on average.
+func TestProcessorsAreInUseBySeconds(t *testing.T) {
+	b := newTestbed(healthyMessages())
+	for n, i := range b.intervals[:seconds] {
+		if i.v.Vitals[result.VitalProcessCPU] = 0.4; n == 3 {
+			i.v.Vitals[result.VitalProcessCPU] = 1.96
+		}
+	}
+	v := verdictOf(b.run(t), Inputs{})
+	inPlainWords(t, v)
+	if r := find(v, "cpu"); v.String() != "VALID to p75" || r == nil || !strings.Contains(r.Text, "in 10 % of the window the generator used more than 90 % of the 2 processors it may use, up to 98 %") {
+		t.Errorf("%s: %+v", v, v.Reasons)
+	}
+	v.Status = result.Unstable
+	if Overloads(v) {
+		t.Error("one second without a processor to spare says nothing about a backlog")
 	}
 }
 

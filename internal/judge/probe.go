@@ -172,11 +172,11 @@ const starvedExplains = 0.1
 // couldBeOwn lists what was measured in the generator and its machine that could cause a wait
 // of gap, ns.
 func (e *evidence) couldBeOwn(gap float64) (why []string) {
-	if used, ok := mean(e.measure, result.VitalProcessCPU); ok && e.cores > 0 && used/e.cores > cpuNote {
-		why = append(why, fmt.Sprintf("it used %s of its %.0f processors", spell.Share(used/e.cores), e.cores))
+	if over, most := e.busySeconds(result.VitalProcessCPU, max(e.cores, 1), cpuNote); e.cores > 0 && len(over) > 0 {
+		why = append(why, fmt.Sprintf("in a second it used %s of its %.0f processors", spell.Share(most), e.cores))
 	}
-	if over, most := e.atLimit(); len(over) > 0 {
-		why = append(why, fmt.Sprintf("a sending thread was busy for %s of a second", spell.Share(most)))
+	if b := e.atLimit(); len(b.over) > 0 {
+		why = append(why, fmt.Sprintf("its busiest %s was busy for %s of a second", b.who, spell.Share(b.most)))
 	}
 	if worst, ok := highest(e.measure, result.VitalGoLatencyP99); ok && worst >= probeExplains*gap {
 		why = append(why, fmt.Sprintf("in the worst interval one goroutine in a hundred waited %s or more for a processor", span(int64(worst))))

@@ -144,6 +144,12 @@ func TestBesideProbe(t *testing.T) {
 			b.intervals[4].v.Vitals[result.VitalPacerBusy] = 0.8
 			return b
 		}, []string{"50", "99"}, result.Suspect, "busy for 80 %"},
+		{"a busy reader", func() *testbed {
+			b := slow()
+			probed(b, 90_000, 150_000, 3_000)
+			b.intervals[4].v.Vitals[result.VitalReaderBusy] = 0.9
+			return b
+		}, []string{"50", "99"}, result.Suspect, "its busiest reader of a connection was busy for 90 % of a second"},
 		{"goroutines that wait", func() *testbed {
 			b := slow()
 			probed(b, 90_000, 150_000, 3_000)

@@ -16,6 +16,8 @@ import (
 type Observer interface {
 	// Writing is called before each write to the socket, with the write lock held.
 	Writing()
+	// Reading is called before each read that waits for data.
+	Reading()
 	// HasRead is called after each read that returned data. now is the instant after the
 	// read (as clock.Now counts). waited is for how many ns the data had waited on this
 	// machine, by the kernel's receive time stamp (−1: unknown). If one read returned
@@ -188,6 +190,9 @@ func (c *Conn) write(p []byte) (int, error) {
 // Read implements net.Conn.
 func (c *Conn) Read(p []byte) (n int, err error) {
 	now, waited := int64(0), int64(-1)
+	if o := c.observer.Load(); o != nil {
+		(*o).Reading()
+	}
 	if c.raw != nil && len(p) > 0 {
 		n, now, waited, err = c.raw.read(c.Conn, p)
 	} else {

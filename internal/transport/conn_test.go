@@ -48,10 +48,11 @@ func pairOf(tb testing.TB, d *Dialer) (*Conn, net.Conn) {
 
 type seen struct {
 	writes, reads atomic.Int64
-	waited        atomic.Int64
+	begun, waited atomic.Int64
 }
 
 func (s *seen) Writing()                { s.writes.Add(1) }
+func (s *seen) Reading()                { s.begun.Add(1) }
 func (s *seen) HasRead(_, waited int64) { s.reads.Add(1); s.waited.Store(waited) }
 
 // Written bytes arrive complete and in order, whether or not the socket takes them at
@@ -240,6 +241,9 @@ func TestReadTellsHowLongBytesLay(t *testing.T) {
 		if w := read(50 * time.Millisecond); w < int64(45*time.Millisecond) {
 			t.Errorf("what lay for 50 ms lay for %v", time.Duration(w))
 		}
+	}
+	if begun, read := s.begun.Load(), s.reads.Load(); begun != read {
+		t.Errorf("%d reads returned data, and %d had begun", read, begun)
 	}
 }
 

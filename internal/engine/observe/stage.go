@@ -133,7 +133,7 @@ func (r *Recording) Split(t *Tap, stamps []Stamp, seq uint64, sent, now int64) {
 }
 
 // Tap notes when a connection is written to and read from. It is the connection's observer. Its methods
-// are safe for concurrent use, but for HasRead, which the connection's reading goroutine calls.
+// are safe for concurrent use, but for Reading and HasRead, which the connection's reading goroutine calls.
 type Tap struct {
 	Conn     *transport.Conn           // fixed
 	heir     atomic.Pointer[Tap]       // on the connection that replaced Conn, the last one if several did; nil: none did, or it is not known
@@ -145,6 +145,10 @@ type Tap struct {
 	// again if it was odd or has changed.
 	version      atomic.Uint64
 	last, before reading
+
+	entered int64        // when the read at hand began, CLOCK_MONOTONIC; the reading goroutine's
+	worked  atomic.Int64 // ns between reads in which more had come to be read
+	told    int64        // worked at the last look; the collector's
 }
 
 // reading is when a read returned, CLOCK_MONOTONIC, and for how many ns what it returned had lain
@@ -189,8 +193,16 @@ func (t *Tap) Writing() {
 	}
 }
 
-// HasRead implements transport.Observer.
+// Reading implements transport.Observer.
+func (t *Tap) Reading() { t.entered = clock.Now() }
+
+// HasRead implements transport.Observer. The time from the read before to this one counts as work, if
+// what this one returned had come by its beginning: a reader that had nothing to read may have waited
+// in between for something else, such as the next request.
 func (t *Tap) HasRead(now, waited int64) {
+	if since := t.last.at.Load(); since != 0 && t.entered >= since && waited >= 0 && now-waited <= t.entered {
+		t.worked.Add(t.entered - since)
+	}
 	t.version.Add(1)
 	t.before.at.Store(t.last.at.Load())
 	t.before.waited.Store(t.last.waited.Load())

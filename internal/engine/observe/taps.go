@@ -11,6 +11,7 @@ import (
 type Taps struct {
 	mu  sync.Mutex // guards the heirs of all
 	all map[*transport.Conn]*Tap
+	at  int64 // when Busiest last looked, CLOCK_MONOTONIC; 0: not yet. The collector's
 }
 
 // NewTaps returns none.
@@ -66,4 +67,28 @@ func (s *Taps) Replace(c *transport.Conn) {
 	heir := &Tap{Conn: c}
 	c.Observe(heir)
 	lost.heir.Store(heir)
+}
+
+// Busiest returns the share of the time since the last look, from 0 to 1, in which the busiest reader of a
+// connection worked on what it had read while more had come. now is CLOCK_MONOTONIC. ok is false at
+// the first look, and where no connection tells when its data came or all are read late on purpose. It
+// belongs to the collector.
+func (s *Taps) Busiest(now int64) (share float64, ok bool) {
+	if s == nil {
+		return 0, false
+	}
+	length := now - s.at
+	for _, t := range s.all {
+		last := t.latest()
+		if c := last.Conn; !c.Stamped() || c.Late() || c.Closed() {
+			continue
+		}
+		worked := last.worked.Load()
+		if s.at != 0 && length > 0 {
+			share, ok = max(share, float64(worked-last.told)/float64(length)), true
+		}
+		last.told = worked
+	}
+	s.at = now
+	return min(share, 1), ok
 }

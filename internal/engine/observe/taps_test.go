@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sixnines/driver"
+	"sixnines/internal/clock"
 	"sixnines/internal/transport"
 )
 
@@ -76,5 +77,43 @@ func TestReplacedConnectionsAreTappedAgain(t *testing.T) {
 	lag(sending, 7, "of the producer, then")
 	if !taps.Lost() {
 		t.Error("no connection was lost")
+	}
+}
+
+// The time between two reads is a reader's work if more had come meanwhile; else it may have waited for
+// something else in between.
+func TestAReaderWorksWhileMoreHasCome(t *testing.T) {
+	var tap Tap
+	read := func(arrived int64) (worked int64) { // ns before the beginning of the read
+		since, before := tap.last.at.Load(), tap.worked.Load()
+		tap.Reading()
+		tap.HasRead(tap.entered+100, 100+arrived)
+		if worked = tap.worked.Load() - before; worked != 0 && worked != tap.entered-since {
+			t.Errorf("worked for %d of %d ns", worked, tap.entered-since)
+		}
+		return worked
+	}
+	if w := read(50); w != 0 {
+		t.Errorf("%d ns before the first read", w)
+	}
+	for clock.Now() < tap.last.at.Load()+1000 {
+	}
+	if w := read(50); w == 0 {
+		t.Error("no work, and more had come")
+	}
+	for clock.Now() < tap.last.at.Load()+1000 {
+	}
+	if w := read(-50); w != 0 {
+		t.Errorf("%d ns, and nothing had come", w)
+	}
+	tap.Reading()
+	tap.HasRead(tap.entered+1, -1)
+	if w := read(0); w < 0 {
+		t.Errorf("%d ns", w)
+	}
+	worked := tap.worked.Load()
+	tap.HasRead(clock.Now(), 1000) // a read that never waits
+	if tap.worked.Load() != worked {
+		t.Error("a read that is late on purpose counts as work")
 	}
 }

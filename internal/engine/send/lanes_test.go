@@ -180,6 +180,7 @@ func TestLateLookForAPlaceIsOwn(t *testing.T) {
 type written struct{ atomic.Int64 }
 
 func (w *written) Writing()             { w.Add(1) }
+func (w *written) Reading()             {}
 func (w *written) HasRead(int64, int64) {}
 
 func (p *connProducer) Send(token uint64, payload []byte) error {
