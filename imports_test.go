@@ -62,7 +62,7 @@ func layers() []layer {
 		{"watch", "internal/engine/watch internal/engine/process", "basics contract files measuring", "what is beside the messages is watched without knowing them"},
 		{"session", "internal/engine/session", "basics contract files measuring flow window plan stream", "a session is opened before anything is sent or received"},
 		{"readback", "internal/engine/readback", "basics contract files measuring flow window plan observe stream session", "what the broker keeps is read without knowing what was received"},
-		{"receive", "internal/engine/receive", "basics contract files schedule measuring flow window plan observe stream credit session", "receivers know no sender: what they end in flight they give back to its credits"},
+		{"receive", "internal/engine/receive", "basics contract vocabulary files schedule measuring flow window plan observe stream credit session", "receivers know no sender: what they end in flight they give back to its credits"},
 		{"send", "internal/engine/send", "words basics contract files schedule measuring flow window plan observe stream credit", "senders know no receiver, and what a delivery ends comes back by their credits"},
 		{"actions", "internal/engine/actions", "basics files window", "what does an act is handed to what carries it out, which knows neither loads nor brokers"},
 		{"output", "internal/engine/output", "words files writing", "records are written without knowing what they are of"},

@@ -3,6 +3,7 @@ package driver
 import (
 	"maps"
 	"strconv"
+	"time"
 
 	"sixnines/semantics"
 )
@@ -37,6 +38,10 @@ type Semantics struct {
 	Refusals Refusals
 	// Topic is what the first topic is called at the broker, if not as Entry.Naming has it.
 	Topic string
+	// Redelivery is after how long the broker delivers again what it had handed out to a consumer
+	// whose connection was lost. 0: it does not, or the driver does not say; then Levels.Delivery
+	// tells whether it may.
+	Redelivery time.Duration
 
 	Durability     string // "memory", "page cache, synced every 2m0s", …
 	Replication    string // "none", "3 replicas, majority", …

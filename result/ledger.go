@@ -57,4 +57,7 @@ type GroupEnd struct {
 	Newest int64 `json:"newest,omitempty"`
 	// Ways is by how many ways messages come to its consumers in the process, which may overtake each other.
 	Ways int `json:"ways"`
+	// Unproven says that a message may still come although later ones have overtaken it: by a partition that hangs,
+	// or again, because a connection was lost.
+	Unproven bool `json:"unproven,omitempty"`
 }

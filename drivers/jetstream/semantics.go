@@ -116,6 +116,7 @@ func (s *session) consumption(sem *driver.Semantics, t driver.Topology) {
 	sem.Delivery = "at least once"
 	if acks != js.AckNonePolicy {
 		set["ack_wait"] = o.AckWait.String()
+		sem.Redelivery = o.AckWait
 		set["max_ack_pending"] = strconv.Itoa(s.ackPending(max(1, t.Consumers), 1))
 		set["double_ack"] = strconv.FormatBool(o.DoubleAck)
 	}

@@ -79,6 +79,7 @@ func (s *session) semantics(ctx context.Context, topics []string) (driver.Semant
 		Client:      kit.Library("franz-go", franz),
 		Server:      s.server,
 		Refusals:    s.refusals(),
+		Redelivery:  o.SessionTimeout,
 		Ordering:    "per partition",
 		Batching:    s.batching(),
 		Consumption: fmt.Sprintf("pull, fetches kept for up to %v until %v are there", o.FetchMaxWait, o.FetchMinBytes),

@@ -3,6 +3,7 @@ package nsq
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/nsqio/go-nsq"
 
@@ -21,6 +22,7 @@ func (s *session) semantics() driver.Semantics {
 		Durability:     "memory of one nsqd, page cache beyond its mem-queue-size",
 		Replication:    "none",
 		Acknowledgment: "OK: the message is in the topic's queue",
+		Redelivery:     time.Duration(id.MsgTimeout) * time.Millisecond,
 		Ordering:       "none",
 		Delivery:       "at least once",
 		Batching:       "none, each message is a PUB written on the sender's thread",

@@ -42,6 +42,7 @@ func (s *session) semantics(told server) driver.Semantics {
 		Durability:     "not known: option http_url was not given to ask the server's monitoring",
 		Replication:    "not known, as durability",
 		Acknowledgment: "the server's store has taken the message",
+		Redelivery:     o.AckWait,
 		Ordering:       "per producer and topic; what is delivered again comes later",
 		Delivery:       "at least once while connected; a group whose members were all away begins with new messages",
 		Batching:       s.wire.Batching(),

@@ -148,7 +148,8 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 // accountMissing finds the messages that never arrived, group by group, adds them to total, and
 // returns how many of those that count as in flight are known to be lost, by the number of the slot
 // (recorder.Slot) in which they were due. A message is known to be lost in two cases: later messages of
-// its stream have come, and nothing shows that it may still come; or, without acknowledgements, nothing of
+// its stream have come, and nothing shows that it may still come, which of an acknowledged one must be
+// proven, see [receive.Receiving.Proves]; or, without acknowledgements, nothing of
 // its stream has come, and nothing else came to the group in the second half of the wait: what was
 // acknowledged may still be at the broker then. A message that the broker refused, or
 // that was given up, is not in flight any more. Where the broker was read back, what it keeps is not
@@ -160,6 +161,7 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 	lastMissing := make([]stream.Marks, len(a.Sending.Streams))
 	for i, g := range a.Receiving.Groups {
 		coming, ended := a.Receiving.StillComing(g, a.Observed)
+		proves := a.Receiving.Proves(g, a.Observed)
 		for _, st := range a.Sending.Streams {
 			ledger, bound := g.Ledger(st)
 			if !bound || !st.Begun {
@@ -212,7 +214,7 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 				case fate == readback.Removed, fate == readback.Dropped: // it will not come, and is not known to be lost
 					total.Undelivered++
 					inFlight = true
-				case fate == readback.Gone || overtaken:
+				case fate == readback.Gone || overtaken && proves:
 					total.LostAcked++
 					inFlight = true
 				default:

@@ -76,7 +76,7 @@ func (a *Accounts) closeLedger(l *result.Ledger) {
 	start := a.Start.Load()
 	for _, g := range a.Receiving.Groups {
 		newest, ways := a.Receiving.Ways(g)
-		x := result.GroupEnd{Group: g.Number(), Ways: ways}
+		x := result.GroupEnd{Group: g.Number(), Ways: ways, Unproven: !a.Receiving.Proves(g, a.Observed)}
 		if newest != 0 {
 			x.Newest = newest - start
 		}

@@ -19,6 +19,7 @@ import (
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/integrity"
 	"sixnines/internal/transport"
+	"sixnines/semantics"
 )
 
 // Receiving is the consumers of a load and what their groups have received. Its slices are made
@@ -215,6 +216,25 @@ func (r *Receiving) StillComing(g *Group, now int64) (may, ended bool) {
 	newest, ways := r.Ways(g)
 	coming := newest != 0 && now-newest < (now-r.End.Load())/2
 	return coming && ways > 1, !coming
+}
+
+// Proves reports whether a message of the group that later ones have overtaken is lost, where StillComing says
+// that it is not still coming. Two things leave it open. With more than one order in the broker it is not known
+// by which partition a message comes that has not come: that one may hang. And what was handed out on a
+// connection that was lost may be delivered again: how long that takes the driver states, and if it does not, a
+// lost connection counts whenever it was. It counts for twice that time, since a message may be
+// handed out on it until the broker has noticed. now is when clients began to close, CLOCK_MONOTONIC. It is
+// called when no more can come.
+func (r *Receiving) Proves(g *Group, now int64) bool {
+	stated := &r.Session.Semantics
+	if stated.Levels.Ordering != semantics.PerTopic || slices.ContainsFunc(r.Consumers, func(c *Consumer) bool { return c.group == g && c.Partitions() > 1 }) {
+		return false
+	}
+	lost, again := r.Session.Lost.Load(), int64(stated.Redelivery)
+	if again == 0 && stated.Levels.Delivery == semantics.AtMostOnce {
+		return true
+	}
+	return lost == 0 || again > 0 && now-lost >= 2*again
 }
 
 // Ways returns by how many ways messages come to the group, and when the newest measured message came,

@@ -43,6 +43,10 @@ type Session struct {
 	Dropped  atomic.Int64 // the client threw them away
 	Returned atomic.Int64 // the broker could not route them
 	Denied   atomic.Int64 // the broker refused them without saying which
+
+	// Lost is when the driver last reported a lost connection, before the load was stopped, CLOCK_MONOTONIC;
+	// 0: it reported none. The client's goroutines store, anyone reads.
+	Lost atomic.Int64
 }
 
 // Open opens the session of producers and consumers, and provisions. The error wraps plan.ErrUsage where
@@ -137,7 +141,12 @@ func (s *Session) notify(e driver.Event) {
 	if e.Err != nil && (e.Kind == driver.Denied || errors.Is(e.Err, driver.ErrUnauthorized)) && s.Refuse(e.Err) {
 		return
 	}
+	now := clock.Now()
 	switch e.Kind {
+	case driver.Disconnected, driver.GivenUp:
+		if !s.Stopped.Load() { // else it is the run that closes it
+			s.Lost.Store(now)
+		}
 	case driver.Dropped:
 		s.Dropped.Add(n)
 	case driver.Returned:
@@ -145,7 +154,7 @@ func (s *Session) notify(e driver.Event) {
 	case driver.Denied:
 		s.Denied.Add(n)
 	}
-	event := result.Event{At: clock.Now(), Kind: result.EventKind(e.Kind.String()), Detail: e.Detail, Count: int64(e.Count)}
+	event := result.Event{At: now, Kind: result.EventKind(e.Kind.String()), Detail: e.Detail, Count: int64(e.Count)}
 	if e.Err != nil {
 		event.Class = plan.ClassName(e.Err)
 		if event.Detail == "" {

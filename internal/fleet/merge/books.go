@@ -45,6 +45,8 @@ type groupBook struct {
 	agents []int // that have members
 	newest int64
 	ways   int
+	// unproven: that later messages came does not prove that one is lost, see [result.GroupEnd].
+	unproven bool
 }
 
 // newBooks returns the books of a workload; nil: agents receive what they send themselves.
@@ -124,7 +126,7 @@ func (b *books) add(agent int, l *result.Ledger) error {
 			return fmt.Errorf("there is no group %d: %w", x.Group, result.ErrFormat)
 		}
 		g := &b.groups[x.Group]
-		g.newest, g.ways = max(g.newest, x.Newest), g.ways+x.Ways
+		g.newest, g.ways, g.unproven = max(g.newest, x.Newest), g.ways+x.Ways, g.unproven || x.Unproven
 	}
 	for _, p := range l.Lags {
 		mine.lags[p[0]] = p[1]

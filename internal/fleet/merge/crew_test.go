@@ -18,6 +18,7 @@ import (
 	"sixnines/internal/integrity"
 	"sixnines/internal/judge"
 	"sixnines/result"
+	"sixnines/semantics"
 )
 
 // crossing are loads of which some agents send what others receive. Those with faults have one producing agent: the broker
@@ -209,6 +210,18 @@ func TestCrewThatLosesAnAgent(t *testing.T) {
 				t.Errorf("%+v, unobserved %d, with all agents %+v", n, run.Closing.Unobserved, was)
 			}
 		})
+	}
+}
+
+// That later messages have come does not prove a loss if a receiver says so.
+func TestCrewProvesLosses(t *testing.T) {
+	for ordering, lost := range map[semantics.Ordering]int64{semantics.PerTopic: 2, semantics.PerPartition: 0} {
+		load := enginetest.Load{Scenario: crossing()["faults"],
+			Change: enginetest.Stating(func(s *driver.Semantics) { s.Levels.Ordering = ordering })}
+		n := merged(t, crewSources(enginetest.Crew(t, load, 1, 2))).Counters
+		if n.LostAcked != lost || n.LostAcked+n.Undelivered != 2 {
+			t.Errorf("ordering %s: %d lost, %d undelivered", ordering, n.LostAcked, n.Undelivered)
+		}
 	}
 }
 

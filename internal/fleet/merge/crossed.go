@@ -274,7 +274,7 @@ func (x *crossing) missing(g, p int) {
 		case !st.acked.Has(seq):
 			x.d.MissingUnknown++
 			inFlight = !acks
-		case overtaken:
+		case overtaken && !group.unproven:
 			x.d.LostAcked++
 			inFlight = true
 		default:
