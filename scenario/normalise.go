@@ -97,7 +97,7 @@ func (s *Scenario) Normalise() {
 	}
 	fill(&p.Drain, 10*time.Second)
 	if s.CanLose() && s.Target.Topic == "" { // what others have there is not ours to read
-		fill(&p.ReadBack, readBack)
+		fill(&p.ReadBack, DefaultReadBack)
 	}
 	for _, w := range s.loads() {
 		fill(&w.Timeout, p.Drain)
@@ -161,8 +161,8 @@ func (w *Workload) normaliseSending() {
 	fill(&w.Connections.Producers, min(w.Producers, connections))
 }
 
-// readBack is the default of Phases.ReadBack where an action can lose messages.
-const readBack = 2 * time.Minute
+// DefaultReadBack is that of Phases.ReadBack where an action can lose messages.
+const DefaultReadBack = 2 * time.Minute
 
 // lateDrain is the default of Phases.Drain where consumers come late.
 const lateDrain = 10 * time.Minute

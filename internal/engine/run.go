@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"time"
 
 	"sixnines/driver"
@@ -49,6 +50,7 @@ type run struct {
 }
 
 func newRun(c Config) (*run, error) {
+	c.Scenario = carriedOut(&c)
 	r := &run{config: c, scenario: c.Scenario}
 	r.Control = plan.NewControl(settingsOf(c), c.Virtual, func(e result.Event) { r.out.Event(e) })
 	r.Via = c.Via
@@ -80,6 +82,19 @@ func newRun(c Config) (*run, error) {
 	r.Reset()
 	r.fullID = fmt.Sprintf("%08x%08x", r.loads[0].Id, rand.Uint32())
 	return r, nil
+}
+
+// carriedOut returns the scenario as it is carried out. Where an action cuts consumers, what the broker keeps is read
+// back if the driver can: what was on its way to them may be delivered again only after the drain.
+func carriedOut(c *Config) *scenario.Scenario {
+	s := c.Scenario
+	cut := func(a scenario.Action) bool { return a.Disconnect != "" && a.Disconnect != scenario.Producers }
+	if c.Segment != nil || s.Phases.ReadBack > 0 || s.Target.Topic != "" || !slices.ContainsFunc(s.Actions, cut) || !c.Entry.With(s.Target.Options).ReadsBack {
+		return s
+	}
+	own := *s
+	own.Phases.ReadBack = scenario.DefaultReadBack
+	return &own
 }
 
 // settingsOf returns the part of c that the loads need.

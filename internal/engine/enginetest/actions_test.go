@@ -125,6 +125,22 @@ func TestActionThatFails(t *testing.T) {
 	}
 }
 
+// An action that cuts consumers has what the broker keeps read back.
+func TestCutConsumersAreReadBack(t *testing.T) {
+	dials := func(e *driver.Entry) { e.Capabilities.OwnsDialing = false }
+	for whose, back := range map[string]bool{"consumers": true, "all": true, "producers": false} {
+		r := enginetest.Verified(t, enginetest.Load{Change: dials, Scenario: `
+target: {options: {ack: broker, delay: 1ms, keep: true, withhold: 3}}
+workload: {rate: 100/s}
+phases: {warmup: 0s, duration: 1s, drain: 500ms}
+actions: [{at: 500ms, disconnect: ` + whose + `}]
+`})
+		if b := r.ReadBack; (b != nil) != back || back && b.Kept != 3 {
+			t.Errorf("%s: %+v", whose, b)
+		}
+	}
+}
+
 // handed does an act in the engine's place, and notes when.
 type handed struct{ at, done, undone *time.Duration }
 
