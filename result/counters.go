@@ -48,7 +48,13 @@ type Counters struct {
 	// still hold them: nothing that was sent after them has come, or others were
 	// still coming when the run ended.
 	Undelivered int64 `json:"undelivered,omitempty"`
-	Corrupted   int64 `json:"corrupted"`
+	Corrupted   int64 `json:"corrupted"` // came damaged, and not whole
+	// CorruptedCopies are other deliveries that came damaged: of messages that came whole as well, or damaged more
+	// than once. Duplicated counts them too.
+	CorruptedCopies int64 `json:"corrupted_copies,omitempty"`
+	// CorruptedUnplaced are those of Corrupted of which it is not known which messages they are. As many more may
+	// be missing, and be lost, if they are copies.
+	CorruptedUnplaced int64 `json:"corrupted_unplaced,omitempty"`
 	// Missing by the fate of the publish, so that acked/unacked × received/missing
 	// can be shown.
 	MissingNacked  int64 `json:"missing_nacked"`
@@ -92,15 +98,18 @@ type Counters struct {
 }
 
 // counters is the number of fields of Counters.
-const counters = 38
+const counters = 40
 
 // fields lists every counter once: Add, Sub and IsZero must not forget one.
 func (c *Counters) fields() [counters]*int64 {
 	return [counters]*int64{&c.Scheduled, &c.NotSent, &c.Taken, &c.Rejected, &c.Acked, &c.Nacked, &c.Unknown, &c.Sent,
-		&c.Expected, &c.Received, &c.Missing, &c.LostAcked, &c.Undelivered, &c.Corrupted, &c.MissingNacked, &c.MissingUnknown,
+		&c.Expected, &c.Received, &c.Missing, &c.LostAcked, &c.Undelivered, &c.Corrupted, &c.CorruptedCopies, &c.CorruptedUnplaced, &c.MissingNacked, &c.MissingUnknown,
 		&c.Duplicated, &c.Redelivered, &c.Reordered, &c.Late, &c.Foreign, &c.Earlier, &c.EarlierMissing, &c.EarlierDuplicated, &c.LateReplies, &c.LastUnknown, &c.EndedReceived, &c.Censored,
 		&c.TimedOut, &c.Negative, &c.OutOfRange, &c.Violations, &c.Takeovers, &c.Dropped, &c.Returned, &c.Denied, &c.BytesSent, &c.BytesRecv}
 }
+
+// Damaged is how many deliveries came damaged.
+func (c *Counters) Damaged() int64 { return c.Corrupted + c.CorruptedCopies }
 
 // Add adds o to c.
 func (c *Counters) Add(o Counters) {

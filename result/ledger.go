@@ -43,9 +43,10 @@ type ReceivedNumbers struct {
 	Late string `json:"late,omitempty"`
 }
 
-// DamagedNumbers are the deliveries of a stream's messages that came with a wrong checksum, and whose envelope still
-// says which message they are of.
+// DamagedNumbers are the deliveries of a stream's messages to a group that came with a wrong checksum, and whose envelope
+// still says which message they are of.
 type DamagedNumbers struct {
+	Group  int        `json:"group"`
 	Stream int        `json:"stream"`
 	Counts [][2]int64 `json:"counts"` // pairs of sequence number and count, in order
 }

@@ -95,7 +95,7 @@ func lostAcked(b *ReadBack, c *Counters) (least, most int64) {
 	case c.Expected == 0:
 		return c.LostAcked, max(c.LostAcked, c.Acked)
 	}
-	return c.LostAcked, c.LostAcked + max(c.Undelivered, b.Doubt())
+	return c.LostAcked, c.LostAcked + max(c.Undelivered, b.Doubt()) + c.CorruptedUnplaced
 }
 
 // ReadBackOutcome says whether what the broker keeps was read.

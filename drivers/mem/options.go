@@ -33,6 +33,8 @@ type Options struct {
 	Reorder   int `option:"reorder" min:"0" max:"1000000" doc:"messages to deliver after the next one of their producer, without which they are lost"`
 	Corrupt   int `option:"corrupt" min:"0" max:"1000000" doc:"messages to deliver with one bit flipped"`
 
+	DamageTwin int `option:"damage_twin" min:"0" max:"1000000" doc:"messages to deliver twice, first with one bit flipped and then whole"`
+
 	CorruptWhere   string `option:"corrupt_where" enum:"body,head,any" doc:"where the bit is flipped: the head is the first 32 bytes, which hold the envelope; a message without a body is hit in its head"`
 	MarkDuplicates bool   `option:"mark_duplicates" doc:"the second copy of a duplicate is marked as redelivered"`
 
@@ -121,6 +123,7 @@ func (o *Options) counts() []count {
 		{lose, o.Lose}, {duplicate, o.Duplicate}, {reorder, o.Reorder}, {corrupt, o.Corrupt},
 		{loseAcked, o.LoseAcked}, {nack, o.Nack}, {misreport, o.Misreport}, {reject, o.Reject},
 		{doubleAck, o.DoubleAck}, {ackLost, o.AckLost}, {withhold, o.Withhold}, {forget, o.Forget},
+		{damageTwin, o.DamageTwin},
 	}
 }
 

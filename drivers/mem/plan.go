@@ -23,6 +23,8 @@ const (
 	ackLost   fault = "ack_lost"
 	withhold  fault = "withhold"
 	forget    fault = "forget"
+
+	damageTwin fault = "damage_twin"
 )
 
 // count is a number of faults of one kind.

@@ -148,11 +148,15 @@ func (p *producer) sendPlanned(token uint64, payload []byte) error {
 		p.held = p.session.broker.pack(payload)
 		p.address(p.held)
 		p.answer(answer{token: token})
-	case corrupt:
+	case corrupt, damageTwin:
 		damaged := p.session.broker.pack(payload)
 		p.damage(damaged.data)
 		result := p.publish(damaged.data, false, nil)
 		damaged.release()
+		if f == damageTwin && result.err == nil {
+			whole := p.publish(payload, false, nil)
+			result = outcome{handed: result.handed + whole.handed, err: whole.err}
+		}
 		return p.sent(token, result)
 	case duplicate:
 		result := p.publish(payload, false, nil)

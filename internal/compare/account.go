@@ -38,7 +38,7 @@ func accounts(pairs []couple) []Account {
 		{"refused", false, false, func(c *result.Counters) int64 { return c.Rejected + c.Nacked }},
 		{"lost", true, true, func(c *result.Counters) int64 { return c.Missing }},
 		{"lost although acknowledged", false, true, nil},
-		{"corrupted", false, false, func(c *result.Counters) int64 { return c.Corrupted }},
+		{"corrupted", false, false, (*result.Counters).Damaged},
 		{"duplicated", false, false, func(c *result.Counters) int64 { return c.Duplicated }},
 		{"reordered", false, false, func(c *result.Counters) int64 { return c.Reordered }},
 	} {

@@ -50,7 +50,7 @@ func shares() []share {
 		}, nil},
 		{OfCorrupted, "corrupted", func(r *result.Run) (n, of int64) {
 			c := &r.Summary.Counters
-			return c.Corrupted, max(c.Expected, c.Scheduled)
+			return c.Damaged(), max(c.Expected, c.Scheduled)
 		}, nil},
 	}
 }

@@ -163,8 +163,8 @@ func losses(e *evidence) (found []result.Reason) {
 	if n := c.Missing - c.LostAcked - c.Undelivered; n > 0 {
 		found = append(found, note(result.ReasonMissing, fmt.Sprintf("%s missing that the broker never acknowledged: no guarantee violated", spell.Plural(n, "message")))...)
 	}
-	if c.Corrupted > 0 {
-		found = append(found, note(result.ReasonCorrupted, fmt.Sprintf("%s arrived damaged (checksum)", spell.Plural(c.Corrupted, "message")))...)
+	if n := c.Damaged(); n > 0 {
+		found = append(found, note(result.ReasonCorrupted, fmt.Sprintf("%s arrived damaged (checksum)", spell.Plural(n, "message")))...)
 	}
 	return found
 }

@@ -31,8 +31,13 @@ func (d *Decision) ofCounter(run *result.Run, lost []string) {
 		return
 	}
 	t := tally{least: n, most: n, text: "the count is " + spell.Count(n)}
-	if o.Subject == "lost_acked" {
+	switch o.Subject {
+	case "lost_acked":
 		t = lostTally(run)
+	case "lost", "missing":
+		t.most, t.why = n+c.CorruptedUnplaced, unplaced
+	case "corrupted": // who got a damaged copy got it
+		t.least, t.most, t.text = c.Damaged(), c.Damaged(), "the count is "+spell.Count(c.Damaged())
 	}
 	if len(lost) > 0 && t.unobserved(run, o.Subject) {
 		t.why = "it ends before the run does what " + strings.Join(lost, ", ") + " observed"
@@ -48,6 +53,9 @@ func (d *Decision) ofCounter(run *result.Run, lost []string) {
 		d.Outcome, d.Text = Undecided, d.Text+", but "+nothing
 	}
 }
+
+// unplaced is why as many more may be missing as [result.Counters.CorruptedUnplaced] says.
+const unplaced = "as many came damaged, and which messages these were, or whether they were copies, cannot be read from them"
 
 // open reports whether counts from least to most differ in whether they satisfy o.
 func (t *tally) open(o scenario.Objective) bool {
@@ -67,6 +75,8 @@ func lostTally(run *result.Run) (t tally) {
 	switch {
 	case b == nil && run.Counters.Expected == 0:
 		t.why = "nothing consumed them; read_back reads what the broker keeps"
+	case b == nil && run.Counters.Undelivered == 0:
+		t.why = unplaced
 	case b == nil:
 		t.why = "they were acknowledged and had not been delivered when the run ended; read_back reads what the broker keeps, and a longer drain waits for it"
 	case b.Outcome == result.ReadBackNothingKept && run.Counters.Expected == 0:

@@ -342,6 +342,10 @@ func (l *ledger) deliveries(m *message, a answer) {
 		response, service := l.latencies(name)
 		r := l.had(m, g, true)
 		if r != nil {
+			if at, both := l.both(m, g); both {
+				l.out.Counters["corrupted_copies"]++
+				l.counted("duplicated", at)
+			}
 			l.out.Counters["received"]++
 			if l.acknowledges() && (a == nacked || a == gaveUp || a == canceled) {
 				l.out.Counters["ended_received"]++
@@ -476,6 +480,17 @@ func (l *ledger) had(m *message, group int, whole bool) (first *receipt) {
 		}
 	}
 	return first
+}
+
+// both returns when the second of a damaged and a whole copy of a message came to a group; false: one of them did not.
+func (l *ledger) both(m *message, group int) (at int64, ok bool) {
+	var damaged, whole bool
+	for i := range m.copies {
+		if r := &m.copies[i]; r.group == group && l.got(r) {
+			damaged, whole, at = damaged || !r.whole, whole || r.whole, max(at, r.at)
+		}
+	}
+	return at, damaged && whole
 }
 
 // latency returns the distribution of a metric.

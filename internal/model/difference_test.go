@@ -71,7 +71,7 @@ func connected(run *result.Run) int64 {
 
 // counted are the counters that the model counts.
 func counted() []string {
-	return []string{"scheduled", "not_sent", "taken", "rejected", "sent", "acked", "nacked", "unknown", "expected", "received", "corrupted",
+	return []string{"scheduled", "not_sent", "taken", "rejected", "sent", "acked", "nacked", "unknown", "expected", "received", "corrupted", "corrupted_copies",
 		"missing", "lost_acked", "undelivered", "missing_nacked", "missing_unknown", "ended_received", "duplicated", "redelivered", "reordered", "censored",
 		"late", "foreign", "violations", "dropped", "negative", "out_of_range"}
 }

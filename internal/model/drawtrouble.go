@@ -21,6 +21,9 @@ func (d *drawing) trouble(seed uint64) {
 	if outage {
 		d.outage()
 	}
+	if d.chance(15) && d.kind == single && !d.acting && d.alone && d.loads[0].pattern != "request-reply" {
+		d.option("damage_twin: %d", 1+d.IntN(5))
+	}
 }
 
 // timeout draws a time limit that answers exceed, and sometimes an even shorter drain.

@@ -21,7 +21,8 @@ const (
 	rejected  fault = "reject"
 	ackedTwo  fault = "double_ack"
 	ackedNot  fault = "ack_lost"
-	cutOff    fault = "disconnect" // it found its connection lost
+	twinned   fault = "damage_twin" // came damaged, and then whole
+	cutOff    fault = "disconnect"  // it found its connection lost
 )
 
 // placement decides which messages have mem's faults. Only messages of the window and later
@@ -44,7 +45,7 @@ func place(o *mem.Options) *placement {
 	}{
 		{lost, o.Lose}, {doubled, o.Duplicate}, {held, o.Reorder}, {damaged, o.Corrupt},
 		{lostAcked, o.LoseAcked}, {refused, o.Nack}, {slandered, o.Misreport}, {rejected, o.Reject},
-		{ackedTwo, o.DoubleAck}, {ackedNot, o.AckLost},
+		{ackedTwo, o.DoubleAck}, {ackedNot, o.AckLost}, {twinned, o.DamageTwin},
 	} {
 		for range f.n {
 			p.faults = append(p.faults, f.fault)

@@ -111,6 +111,9 @@ func (o *Outcome) ofWindow(p *play, x scenario.Objective) []string {
 // broker keeps was read, and a count of none of nothing shows nothing.
 func (o *Outcome) ofCounter(p *play, x scenario.Objective) []string {
 	least := o.Counters[counterOf(x)]
+	if x.Subject == "corrupted" {
+		least += o.Counters["corrupted_copies"]
+	}
 	most := least
 	if x.Subject == "lost_acked" {
 		switch {

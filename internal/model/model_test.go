@@ -86,6 +86,8 @@ phases: {warmup: 0s, duration: 1s, drain: 500ms}
 			repeat(18, 5*ms), nil, 2, repeat(9, 3*ms), repeat(9, 5*ms)},
 		{"damaged", "corrupt: 1", map[string]int64{"scheduled": 10, "taken": 10, "sent": 10, "acked": 10, "expected": 20, "received": 18, "corrupted": 2, "censored": 2},
 			repeat(18, 5*ms), []int64{1000 * ms, 1000 * ms}, 0, repeat(10, 3*ms), repeat(9, 5*ms)},
+		{"damaged and whole", "damage_twin: 1", map[string]int64{"scheduled": 10, "taken": 10, "sent": 10, "acked": 10, "expected": 20, "received": 20, "corrupted_copies": 2, "duplicated": 2},
+			repeat(20, 5*ms), nil, 0, repeat(10, 3*ms), repeat(10, 5*ms)},
 		{"stalled", "stall_after: 8, stall_for: 150ms", map[string]int64{"scheduled": 10, "taken": 10, "sent": 10, "acked": 10, "expected": 20, "received": 20},
 			append(repeat(16, 5*ms), 50*ms, 50*ms, 150*ms, 150*ms), nil, 0, append(repeat(8, 3*ms), 50*ms, 150*ms), append(repeat(8, 5*ms), 50*ms, 150*ms)},
 	} {

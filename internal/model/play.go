@@ -273,11 +273,14 @@ func (p *play) deliver(m *message) {
 	case held:
 		p.heldBack[m.stream] = &parcel{m, p.address(m)}
 		p.acknowledge(m, acknowledged)
-	case damaged:
+	case damaged, twinned:
 		r := p.random[m.stream]
 		r.IntN(int(m.size) - 32) // which byte of the body
 		r.IntN(8)                // which bit of it
 		p.publish(m, 0, nil)
+		if f == twinned {
+			p.publish(m, 1, nil)
+		}
 		p.acknowledge(m, acknowledged)
 	case doubled:
 		p.publish(m, 0, nil)
@@ -333,7 +336,7 @@ func (p *play) publish(m *message, copy int, late *parcel) {
 			if p.w.Pattern == scenario.RequestReply { // the reply comes when the work is done
 				came = q.thawed(p.frost, p.busy(v.begun), m.sent)
 			}
-			r := receipt{group: g, consumer: member, begun: v.begun, at: came, copy: copy, whole: x.fault != damaged, marked: copy > 0 && p.o.MarkDuplicates && p.w.Pattern != scenario.RequestReply}
+			r := receipt{group: g, consumer: member, begun: v.begun, at: came, copy: copy, whole: x.fault != damaged && (x.fault != twinned || copy > 0), marked: copy > 0 && x.fault == doubled && p.o.MarkDuplicates && p.w.Pattern != scenario.RequestReply}
 			x.copies, p.received = append(x.copies, r), append(p.received, arrival{x, r})
 		}
 		put(m, ready, copy)

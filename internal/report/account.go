@@ -150,6 +150,9 @@ func otherCounters(c *result.Counters) []entry {
 		{"denied", c.Denied, "refused by a broker that does not identify the messages; they are also counted above as unknown or missing", alarming},
 		{"dropped", c.Dropped, "reported by the client library as dropped", alarming},
 	}
+	if c.CorruptedCopies > 0 {
+		all = append(all, entry{"damaged copies", c.CorruptedCopies, "arrived damaged, and whole or damaged before or after that; also among the duplicated ones", alarming})
+	}
 	if c.EndedReceived > 0 {
 		all = append(all, entry{"ended and received", c.EndedReceived, "deliveries of messages that had been refused by the broker or given up, or were so later", 0})
 	}

@@ -14,6 +14,7 @@ import (
 	"sixnines/internal/engine/send"
 	"sixnines/internal/engine/session"
 	"sixnines/internal/engine/stream"
+	"sixnines/internal/judge"
 	"sixnines/internal/recorder"
 	"sixnines/internal/schedule"
 	"sixnines/result"
@@ -158,6 +159,7 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 	start, end := a.Start.Load(), a.End.Load()
 	lost = map[int64]int64{}
 	var absent int64 // deliveries that were expected and not ticked off, damaged ones included
+	var damaged damage
 	lastMissing := make([]stream.Marks, len(a.Sending.Streams))
 	for i, g := range a.Receiving.Groups {
 		coming, ended := a.Receiving.StillComing(g, a.Observed)
@@ -167,6 +169,7 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 			if !bound || !st.Begun {
 				continue
 			}
+			damaged.of(a, g.Damaged(st), st, ledger, intended)
 			newest, any := ledger.Highest()
 			forgotten, _ := ledger.Forgotten()
 			absent -= forgotten + st.Rejected.N.Load()
@@ -197,7 +200,7 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 						censor(recorder.DeliveryLast, st, seq, at)
 					}
 				}
-				if st.CameDamaged(seq) {
+				if damaged.came(seq) {
 					continue
 				}
 				fate := keep.fate(i, st, seq)
@@ -229,19 +232,7 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 	if a.Flow.Listens { // what is missing, and which copies are duplicates, follows from the ledgers of all
 		return lost
 	}
-	// A damaged copy of what came whole as well is a duplicate.
-	if copies := total.Corrupted - absent; copies > 0 {
-		total.Corrupted -= copies
-		total.Duplicated += copies
-	}
-	total.Missing = absent - total.Corrupted
-	// The number of a corrupted message whose envelope was damaged too counts as
-	// missing; the unknown ones take the difference first.
-	for _, n := range []*int64{&total.MissingUnknown, &total.MissingNacked, &total.Undelivered, &total.LostAcked} {
-		if over := total.LostAcked + total.Undelivered + total.MissingNacked + total.MissingUnknown - max(0, total.Missing); over > 0 {
-			*n -= min(*n, over)
-		}
-	}
+	judge.SettleDamaged(total, absent, damaged.known, damaged.copies)
 	return lost
 }
 

@@ -82,9 +82,15 @@ func (a *Accounts) closeLedger(l *result.Ledger) {
 		}
 		l.Groups = append(l.Groups, x)
 	}
-	for _, st := range a.Receiving.Streams() {
-		if all := st.DamagedNumbers(); len(all) > 0 && a.Flow.Listens {
-			l.Damaged = append(l.Damaged, result.DamagedNumbers{Stream: st.Plan.Number, Counts: all})
+	for _, g := range a.Receiving.Groups {
+		for _, st := range a.Receiving.Streams() {
+			x := result.DamagedNumbers{Group: g.Number(), Stream: st.Plan.Number}
+			for _, claim := range g.Damaged(st) {
+				x.Counts = append(x.Counts, [2]int64{int64(claim.Number), claim.Deliveries})
+			}
+			if len(x.Counts) > 0 && a.Flow.Listens {
+				l.Damaged = append(l.Damaged, x)
+			}
 		}
 	}
 	if len(a.Sending.Streams) == 0 {

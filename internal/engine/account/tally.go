@@ -77,10 +77,14 @@ func (a *Accounts) Counts() result.Counters {
 		c.Reordered += k.Reordered.Load()
 		c.Late += k.Late.Load()
 		c.Corrupted += k.Corrupted.Load()
+		c.CorruptedCopies += k.CorruptedCopies.Load()
 		c.Foreign += k.Foreign.Load()
 		c.Earlier += k.Earlier.Load()
 		c.EarlierDuplicated += k.EarlierAgain.Load()
 	}
+	c.CorruptedCopies = min(c.CorruptedCopies, c.Corrupted) // one may be counted before its delivery is
+	c.Corrupted -= c.CorruptedCopies
+	c.Duplicated += c.CorruptedCopies
 	if a.Flow.Listens { // how many were sent, other processes know
 		c.Expected = c.Received + c.Corrupted
 	}

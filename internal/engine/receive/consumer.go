@@ -48,19 +48,22 @@ type Consumer struct {
 
 	// Arrived counts what Received does, but in a closed loop before the producer is woken, which
 	// takes microseconds: it is the in-flight sampler's.
-	Arrived      atomic.Int64
-	Received     atomic.Int64 // new and measured; added last, so that what it counts has been recorded
-	Bytes        atomic.Int64 // payload bytes of those, where sizes differ
-	Duplicated   atomic.Int64 // measured, received before
-	Redelivered  atomic.Int64 // measured, marked as a redelivery by the broker
-	Reordered    atomic.Int64 // measured, after one with a higher sequence number of the same stream and partition
-	Late         atomic.Int64 // measured, so late that the ledger has forgotten whether they are new
-	Corrupted    atomic.Int64 // with a wrong checksum, most probably of the window
-	Foreign      atomic.Int64 // of no load of this run
-	Earlier      atomic.Int64 // of earlier runs, new
-	EarlierAgain atomic.Int64 // of earlier runs, received before
-	warm         atomic.Int64 // new, outside the window
-	_            [64]byte     // other consumers' counters are on other cache lines
+	Arrived     atomic.Int64
+	Received    atomic.Int64 // new and measured; added last, so that what it counts has been recorded
+	Bytes       atomic.Int64 // payload bytes of those, where sizes differ
+	Duplicated  atomic.Int64 // measured, received before
+	Redelivered atomic.Int64 // measured, marked as a redelivery by the broker
+	Reordered   atomic.Int64 // measured, after one with a higher sequence number of the same stream and partition
+	Late        atomic.Int64 // measured, so late that the ledger has forgotten whether they are new
+	Corrupted   atomic.Int64 // with a wrong checksum, most probably of the window
+	// CorruptedCopies counts those of Corrupted, here or at another consumer of the group, whose message has come
+	// otherwise as well: whole, or damaged before.
+	CorruptedCopies atomic.Int64
+	Foreign         atomic.Int64 // of no load of this run
+	Earlier         atomic.Int64 // of earlier runs, new
+	EarlierAgain    atomic.Int64 // of earlier runs, received before
+	warm            atomic.Int64 // new, outside the window
+	_               [64]byte     // other consumers' counters are on other cache lines
 }
 
 // message is a delivery of a message of this load. It is on Deliver's stack.
@@ -140,6 +143,9 @@ func (c *Consumer) isNew(m *message) bool {
 	if m.measured {
 		switch mark {
 		case integrity.New:
+			if c.group.damaged[m.ledger].whole(m.Sequence) {
+				c.CorruptedCopies.Add(1)
+			}
 			if m.stream.Waiter != nil {
 				c.Arrived.Add(1)
 			}

@@ -18,12 +18,13 @@ type Group struct {
 	ledgers []atomic.Pointer[integrity.Ledger] // one for each stream of its topics, made with the first message
 	ended   []stream.Marks                     // by stream, likewise: messages that it received although they were refused or given up
 	late    []stream.Marks                     // by stream: measured messages that came after later ones; with a journal only
+	damaged []damages                          // by stream: messages that came damaged
 	seen    []atomic.Bool                      // by the group's topics: a first message has arrived
 }
 
 // newGroup returns the group of the plan, whose ledgers hold span sequence numbers without a lock.
 func newGroup(p layout.Group, span int, journal bool) *Group {
-	return &Group{plan: p, span: span, journal: journal, ledgers: make([]atomic.Pointer[integrity.Ledger], p.Streams), ended: make([]stream.Marks, p.Streams), late: lateMarks(p.Streams, journal), seen: make([]atomic.Bool, len(p.Topics))}
+	return &Group{plan: p, span: span, journal: journal, ledgers: make([]atomic.Pointer[integrity.Ledger], p.Streams), ended: make([]stream.Marks, p.Streams), late: lateMarks(p.Streams, journal), damaged: make([]damages, p.Streams), seen: make([]atomic.Bool, len(p.Topics))}
 }
 
 // lateMarks returns marks for n streams, which tell what is new; nil: nobody asks.

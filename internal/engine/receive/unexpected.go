@@ -45,14 +45,15 @@ func (c *Consumer) unexpected(e *integrity.Envelope, payload []byte, now int64) 
 	case e.Run == c.plan.Id && known && e.Intended >= end && e.Intended <= now:
 		// of the load after the window: likewise
 	default:
-		c.Corrupted.Add(1)
 		if plausible {
-			st := c.streams[e.Stream]
-			st.Damaged(e.Sequence)
+			if i, bound := c.group.index(c.streams[e.Stream]); bound && !c.group.damaged[i].add(e.Sequence, e.Intended, c.group.ledger(i)) {
+				c.CorruptedCopies.Add(1) // before Corrupted: else it counts for a moment as a message that came
+			}
 			if c.raw != nil {
 				c.raw.Put(result.RawCorrupted, e.Stream, c.index, e.Sequence, e.Intended, e.Intended+e.Lag, now)
 			}
 		}
+		c.Corrupted.Add(1)
 	}
 	c.work.Do(now) // a consumer works on it as on any other: it does not see the damage
 }

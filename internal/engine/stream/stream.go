@@ -4,9 +4,6 @@
 package stream
 
 import (
-	"maps"
-	"slices"
-	"sync"
 	"sync/atomic"
 
 	"sixnines/driver"
@@ -55,9 +52,6 @@ type Stream struct {
 	// EndedReceived counts deliveries of measured messages that were refused or given up. Any goroutine
 	// adds.
 	EndedReceived atomic.Int64
-
-	mu       sync.Mutex
-	tampered map[uint64]int // corrupted deliveries whose envelope could be guessed; guarded by mu
 }
 
 // Marks are the sequence numbers of a stream's rare messages. They
@@ -102,37 +96,6 @@ func (m *Marks) Has(seq uint64) bool {
 
 // HasEnded reports whether a message of the window was refused by the broker, or given up.
 func (st *Stream) HasEnded(seq uint64) bool { return st.Nacked.Has(seq) || st.GaveUp.Has(seq) }
-
-// Damaged notes a delivery that came damaged, whose envelope still says that it is message seq.
-// It is safe for concurrent use.
-func (st *Stream) Damaged(seq uint64) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if st.tampered == nil {
-		st.tampered = map[uint64]int{}
-	}
-	st.tampered[seq]++
-}
-
-// CameDamaged reports whether another delivery of message seq came damaged: as often as Damaged was
-// called for it, then false. It takes no lock, since it is called by one goroutine when no more can
-// come.
-func (st *Stream) CameDamaged(seq uint64) bool {
-	if st.tampered[seq] == 0 {
-		return false
-	}
-	st.tampered[seq]--
-	return true
-}
-
-// DamagedNumbers returns how many deliveries of a message came damaged: pairs of number and count, in order. It takes
-// no lock: it is called when no more can come.
-func (st *Stream) DamagedNumbers() (all [][2]int64) {
-	for _, seq := range slices.Sorted(maps.Keys(st.tampered)) {
-		all = append(all, [2]int64{int64(seq), int64(st.tampered[seq])})
-	}
-	return all
-}
 
 // Send hands a message to the client. The client may use payload and key until it is done with token.
 // The error is the client's.

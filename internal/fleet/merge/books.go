@@ -37,7 +37,7 @@ type streamBook struct {
 	taken, sent                       int64
 	latest                            int64
 	acked, refused, rejected, givenUp numbers.Set
-	damaged                           map[uint64]int64 // deliveries, by sequence number
+	damaged                           map[int]map[uint64]int64 // deliveries, by group and sequence number
 }
 
 // groupBook is a delivery group, whose members may be with several agents.
@@ -111,14 +111,17 @@ func (b *books) add(agent int, l *result.Ledger) error {
 	}
 	for _, x := range l.Damaged {
 		st := b.streams[x.Stream]
-		if st == nil {
-			return fmt.Errorf("damaged messages of stream %d: %w", x.Stream, result.ErrFormat)
+		if st == nil || x.Group < 0 || x.Group >= len(b.groups) {
+			return fmt.Errorf("damaged messages of stream %d in group %d: %w", x.Stream, x.Group, result.ErrFormat)
 		}
 		if st.damaged == nil {
-			st.damaged = map[uint64]int64{}
+			st.damaged = map[int]map[uint64]int64{}
+		}
+		if st.damaged[x.Group] == nil {
+			st.damaged[x.Group] = map[uint64]int64{}
 		}
 		for _, p := range x.Counts {
-			st.damaged[uint64(p[0])] += p[1]
+			st.damaged[x.Group][uint64(p[0])] += p[1]
 		}
 	}
 	for _, x := range l.Groups {

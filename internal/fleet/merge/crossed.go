@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"sixnines/internal/judge"
 	"sixnines/internal/numbers"
 	"sixnines/internal/schedule"
 	"sixnines/result"
@@ -24,6 +25,8 @@ type crossing struct {
 	d       result.Counters // what is added
 	lost    map[int64]int64 // deliveries known to be lost, by slot
 	absent  int64
+	known   int64       // of those came damaged, see [judge.SettleDamaged]
+	copies  int64       // likewise
 	dues    []stretchOf // by producer
 }
 
@@ -258,8 +261,8 @@ func (x *crossing) missing(g, p int) {
 			x.bounds.response(at, until-at, 1)
 			x.bounds.service(until - s.sentBy(st, at, x.agents[s.agent].lags[at/slot]))
 		}
-		if st.damaged[seq] > 0 {
-			st.damaged[seq]--
+		if n := st.damaged[g][seq]; n > 0 {
+			x.known, x.copies = x.known+1, x.copies+n-1
 			return
 		}
 		overtaken := !(coming && group.ways > 1) && w.any && seq <= w.highest && !unobserved
@@ -294,20 +297,13 @@ func (s *stretchOf) sentBy(st *streamBook, at, lag int64) int64 {
 	return min(st.latest, at+lag)
 }
 
-// settle makes the sums of deliveries: damaged copies of what came whole as well are duplicates, and the number of
-// a damaged message whose envelope was damaged too is among those that are missing.
+// settle makes the sums of deliveries.
 func (x *crossing) settle() {
-	corrupted := x.counted.Corrupted
-	if copies := corrupted - x.absent; copies > 0 {
-		corrupted -= copies
-		x.d.Corrupted -= copies
-		x.d.Duplicated += copies
-	}
-	x.d.Missing = x.absent - corrupted
+	before := x.counted
+	before.Add(x.d)
+	sum := before
+	judge.SettleDamaged(&sum, x.absent, x.known, x.copies)
+	sum.Sub(before)
+	x.d.Add(sum)
 	x.closing.Unobserved = min(x.closing.Unobserved, max(0, x.d.Missing))
-	for _, n := range []*int64{&x.d.MissingUnknown, &x.d.MissingNacked, &x.d.Undelivered, &x.d.LostAcked} {
-		if over := x.d.LostAcked + x.d.Undelivered + x.d.MissingNacked + x.d.MissingUnknown - max(0, x.d.Missing); over > 0 {
-			*n -= min(*n, over)
-		}
-	}
 }
