@@ -44,12 +44,24 @@ type Ledger struct {
 	mu         sync.Mutex
 	incomplete map[uint64]*chunk // incomplete chunks that left the ring, at most incompleteLimit
 	done       []uint64          // a bit for each complete chunk that left the ring
-	// forgotten counts the numbers ticked off in chunks that left the ring when incomplete
-	// was full, late the Marks that returned Late.
-	forgotten, late int64
+	gone       []count           // chunks that left the ring when incomplete was full; in order if sorted
+	sorted     bool
+	late       int64 // Marks that returned Late
 
 	journal bool     // what News has not had is remembered; fixed before the first Mark
 	left    []*chunk // with a journal: those that left the ring, complete or forgotten, and News has not had; guarded by mu
+}
+
+// count is what a ledger knows of a chunk that it has forgotten.
+type count struct {
+	number uint64
+	ticked int64 // numbers
+}
+
+// Gap is a range of numbers of which a ledger has forgotten which were ticked off.
+type Gap struct {
+	From, To uint64 // To is not in the range
+	Missing  int64  // numbers that were not ticked off
 }
 
 type chunk struct {
@@ -144,10 +156,12 @@ func (l *Ledger) retire(c *chunk) {
 	if !complete {
 		if len(l.incomplete) < incompleteLimit {
 			l.keep(c)
-		} else {
+		} else if l.incomplete[c.number] != c { // else it had left the ring before
+			n := count{number: c.number}
 			for i := range c.bits {
-				l.forgotten += int64(bits.OnesCount64(c.bits[i].Load()))
+				n.ticked += int64(bits.OnesCount64(c.bits[i].Load()))
 			}
+			l.gone, l.sorted = append(l.gone, n), false
 		}
 		return
 	}
@@ -168,12 +182,35 @@ func (l *Ledger) isDone(number uint64) bool {
 	return number/64 < uint64(len(l.done)) && l.done[number/64]>>(number%64)&1 != 0
 }
 
-// Forgotten returns how many numbers were ticked off but forgotten for lack of memory, and
-// so count as not ticked off, and how many Marks returned Late. Call it after the run.
+// Forgotten returns how many numbers were ticked off but forgotten for lack of memory, see Gaps,
+// and how many Marks returned Late. Call it after the run.
 func (l *Ledger) Forgotten() (ticked, late int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.forgotten, l.late
+	for _, n := range l.gone {
+		ticked += n.ticked
+	}
+	return ticked, l.late
+}
+
+// Gaps returns the ranges of forgotten numbers in [from, to), in order. Call it after the run.
+func (l *Ledger) Gaps(from, to uint64) (all []Gap) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.sorted {
+		slices.SortFunc(l.gone, func(a, b count) int { return cmp.Compare(a.number, b.number) })
+		l.sorted = true
+	}
+	first, _ := slices.BinarySearchFunc(l.gone, from/chunkSpan, func(n count, number uint64) int { return cmp.Compare(n.number, number) })
+	for _, n := range l.gone[first:] {
+		g := Gap{From: max(from, n.number*chunkSpan), To: min(to, (n.number+1)*chunkSpan)}
+		if g.From >= g.To {
+			break
+		}
+		g.Missing = min(chunkSpan-n.ticked, int64(g.To-g.From))
+		all = append(all, g)
+	}
+	return all
 }
 
 // Has reports whether seq was ticked off. Forgotten numbers count as not ticked off. Call
@@ -209,11 +246,16 @@ func (l *Ledger) Highest() (seq uint64, ok bool) {
 	return seq, ok
 }
 
-// Missing yields the numbers in [from, to) that were not ticked off, ascending. Call it
-// after the run.
+// Missing yields the numbers in [from, to) that were not ticked off, ascending, without those in
+// Gaps. Call it after the run.
 func (l *Ledger) Missing(from, to uint64) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
+		gaps := l.Gaps(from, to)
 		for seq := from; seq < to; seq++ {
+			if len(gaps) > 0 && seq == gaps[0].From {
+				seq, gaps = gaps[0].To-1, gaps[1:]
+				continue
+			}
 			if seq%chunkSpan == 0 && seq+chunkSpan <= to && l.allOf(seq/chunkSpan) {
 				seq += chunkSpan - 1
 				continue

@@ -109,14 +109,27 @@ func TestLedgerForgetsBeyondItsLimit(t *testing.T) {
 	if len(l.incomplete) > incompleteLimit {
 		t.Fatal("the incomplete grew beyond its limit")
 	}
-	// The ledger counts the numbers that it has forgotten.
-	absent := 0
-	for range l.Missing(0, (incompleteLimit+100)*chunkSpan) {
-		absent++
+	// No number that was ticked off is missing, and the ledger counts what is missing of what it has forgotten.
+	const to = (incompleteLimit + 100) * chunkSpan
+	absent := int64(0)
+	for seq := range l.Missing(0, to) {
+		if absent++; seq%chunkSpan == 0 {
+			t.Fatalf("%d is missing and was ticked off", seq)
+		}
+	}
+	gaps := l.Gaps(0, to)
+	for _, g := range gaps {
+		if absent += g.Missing; g.To != g.From+chunkSpan || g.Missing != chunkSpan-1 {
+			t.Fatalf("%+v", g)
+		}
 	}
 	ticked, late := l.Forgotten()
-	if want := (incompleteLimit+100)*(chunkSpan-1) + int(ticked); absent != want || ticked == 0 || late > 1 {
-		t.Fatalf("%d numbers count as not ticked off; %d forgotten and %d late, want %d", absent, ticked, late, want)
+	if want := int64(incompleteLimit+100) * (chunkSpan - 1); absent != want || ticked == 0 || int(ticked) != len(gaps) || late > 1 {
+		t.Fatalf("%d numbers count as not ticked off, want %d; %d forgotten in %d gaps and %d late", absent, want, ticked, len(gaps), late)
+	}
+	g := gaps[len(gaps)-1]
+	if half := l.Gaps(g.From+chunkSpan/2, g.To); len(half) != 1 || half[0].From != g.From+chunkSpan/2 || half[0].Missing != chunkSpan/2 {
+		t.Fatalf("of the half of %+v: %+v", g, half)
 	}
 }
 

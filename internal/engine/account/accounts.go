@@ -102,8 +102,9 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 		if !st.Begun {
 			continue
 		}
-		forgotten, late := st.Acked.Forgotten()
-		total.Unknown -= forgotten + late + st.Rejected.N.Load() + st.Nacked.N.Load()
+		_, late := st.Acked.Forgotten()
+		total.Unknown -= late + st.Rejected.N.Load() + st.Nacked.N.Load()
+		a.unanswered(&total, st, intended)
 		for seq := range st.Acked.Missing(st.First, st.Last) {
 			total.Unknown++
 			if st.Rejected.Has(seq) || st.Nacked.Has(seq) {
@@ -160,6 +161,7 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 	lost = map[int64]int64{}
 	var absent int64 // deliveries that were expected and not ticked off, damaged ones included
 	var damaged damage
+	gaps := forgotten{Accounts: a, total: total, keep: keep, intended: intended, lost: lost, last: map[[2]uint64]int64{}}
 	lastMissing := make([]stream.Marks, len(a.Sending.Streams))
 	for i, g := range a.Receiving.Groups {
 		coming, ended := a.Receiving.StillComing(g, a.Observed)
@@ -171,8 +173,7 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 			}
 			damaged.of(a, g.Damaged(st), st, ledger, intended)
 			newest, any := ledger.Highest()
-			forgotten, _ := ledger.Forgotten()
-			absent -= forgotten + st.Rejected.N.Load()
+			absent += gaps.undelivered(st, ledger, !coming && any, newest, proves) - st.Rejected.N.Load()
 			for seq := range ledger.Missing(st.First, st.Last) {
 				absent++
 				if st.Rejected.Has(seq) {

@@ -42,6 +42,9 @@ func (a *Accounts) CountUnconsumed() (n int64) {
 					n++
 				}
 			}
+			for _, gap := range ledger.Gaps(0, st.Next) {
+				n += max(0, gap.Missing-among(&st.Rejected, gap)-among(&st.Nacked, gap))
+			}
 		}
 	}
 	return n

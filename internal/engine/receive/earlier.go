@@ -64,8 +64,11 @@ func (x *Earlier) Missing() (n int64) {
 		for range st.ledger.Missing(st.lowest.Load(), highest) {
 			n++
 		}
-		forgotten, late := st.ledger.Forgotten()
-		n -= forgotten + late
+		for _, gap := range st.ledger.Gaps(st.lowest.Load(), highest) {
+			n += gap.Missing
+		}
+		_, late := st.ledger.Forgotten()
+		n -= late
 	}
 	return max(n, 0)
 }
