@@ -67,8 +67,8 @@ func (e *evidence) receiveUnknown(m result.Metric, d *result.Distribution) []res
 			continue
 		}
 		return single(result.Reason{Status: result.Valid, Code: result.ReasonReceiveLag, Metric: m, Percentile: name,
-			Found: fmt.Sprintf("the receive lag is known for %s of %s, and for less than half of what is around p%s (%s)",
-				spell.Share(float64(all.Count-all.Unknown)/float64(all.Count)), spell.Plural(all.Count, timed(m)), name, span(f.Value)),
+			Found: fmt.Sprintf("the receive lag is known for %s of %s, and for less than half of what is around %s p%s (%s)",
+				spell.Share(float64(all.Count-all.Unknown)/float64(all.Count)), spell.Plural(all.Count, timed(m)), m, name, span(f.Value)),
 			Means: "its share of that percentile is not known; connections that were made during the run, or that several producers or consumers share, may not be followed"})
 	}
 	return nil

@@ -57,7 +57,7 @@ func TestUnknownReceiveLagIsNotNone(t *testing.T) {
 	}{
 		{"known throughout", seconds + 4, true, result.Suspect, "SUSPECT", "70 % of delivery.response p"},
 		{"lost after six seconds", 6, true, result.Suspect, "SUSPECT", "70 % of delivery.response p"},
-		{"lost after a second", 1, false, result.Valid, "VALID", "the receive lag is known for 10 % of 20,000 messages, and for less than half of what is around p"},
+		{"lost after a second", 1, false, result.Valid, "VALID", "the receive lag is known for 10 % of 20,000 messages, and for less than half of what is around delivery.response p"},
 		{"never known", 0, false, "", "VALID", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -200,5 +200,8 @@ func inPlainWords(t *testing.T, v result.Verdict) {
 		for _, found := range slices.Concat(spelltest.Words(r.Text+" "+r.Brief), spelltest.Numbers(r.Text+" "+r.Brief)) {
 			t.Errorf("%s: %s", r.Code, found)
 		}
+		if !strings.Contains(r.What(), string(r.Metric)) {
+			t.Errorf("%s is about %s, and does not say so: %s", r.Code, r.Metric, r.What())
+		}
 	}
 }

@@ -153,6 +153,9 @@ func otherCounters(c *result.Counters) []entry {
 	if c.CorruptedCopies > 0 {
 		all = append(all, entry{"damaged copies", c.CorruptedCopies, "arrived damaged, and whole or damaged before or after that; also among the duplicated ones", alarming})
 	}
+	if c.CorruptedUnplaced > 0 {
+		all = append(all, entry{"damaged, unplaced", c.CorruptedUnplaced, "arrived damaged, and it is not known which messages they are: as many more may be missing and lost", alarming})
+	}
 	if c.EndedReceived > 0 {
 		all = append(all, entry{"ended and received", c.EndedReceived, "deliveries of messages that had been refused by the broker or given up, or were so later", 0})
 	}
