@@ -246,7 +246,7 @@ func (r *Recorder) takeBands(id ID) {
 			b.Own += takeCount(&h.own[b.Band])
 			b.Received += takeCount(&h.received[b.Band])
 			b.Majority += takeCount(&h.majority[b.Band])
-			// A message is counted before it is unknown, so meanwhile there may be more of these
+			// A message is unknown before it is counted, so meanwhile there may be more of these
 			// than were counted: they are left for the next interval.
 			b.Unknown += takeAtMost(&h.unknown[b.Band], b.Count-b.Unknown)
 		}

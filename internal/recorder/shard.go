@@ -105,8 +105,11 @@ func (s *Shard) Lag(own, blocked, due int64) {
 func (s *Shard) Response(id ID, v, own, received, due int64) {
 	v = s.clamp(v)
 	h := s.hists[id]
+	if received < 0 {
+		atomic.AddInt64(&h.unknown[histograms.BandOf(v)], 1) // first: what is counted and not unknown is known
+	}
 	h.add(&s.r.geo, v)
-	if own > 0 || received != 0 {
+	if own > 0 || received > 0 {
 		b := histograms.BandOf(v)
 		if own > 0 {
 			atomic.AddInt64(&h.own[b], own)
@@ -116,8 +119,6 @@ func (s *Shard) Response(id ID, v, own, received, due int64) {
 		if received > 0 {
 			atomic.AddInt64(&h.received[b], received)
 			own += received
-		} else if received < 0 {
-			atomic.AddInt64(&h.unknown[b], 1)
 		}
 		if own*2 > v {
 			atomic.AddInt64(&h.majority[b], 1)
