@@ -219,7 +219,7 @@ func TestComparePage(t *testing.T) {
 	// Where none can be written, that is said before there is anything to lose.
 	for _, args := range [][]string{{"compare", "base", "slow"}, {"ab", "mem", "--duration", "10m"}} {
 		code, out, errs = invoke(t, Env{Dir: dir}, append(args, "--html", "no/page.html")...)
-		if code != exitFailure || out != "" || !strings.Contains(errs, "no/page.html") || !strings.Contains(errs, "hint: create the directory first") {
+		if code != exitUsage || out != "" || !strings.Contains(errs, "no/page.html") || !strings.Contains(errs, "hint: create the directory first") {
 			t.Errorf("%s: exit code %d\n%s%s", args, code, out, errs)
 		}
 	}

@@ -65,9 +65,13 @@ func target(path string) (to string, special bool) {
 	return to, !info.Mode().IsRegular()
 }
 
-// beside makes a file that is to take the place of another.
+// beside makes a file that is to take the place of another. Its error names that one.
 func beside(path string) (*os.File, error) {
-	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		p.Path = path
+	}
+	return f, err
 }
 
 // writeTo writes to what is there.
