@@ -145,6 +145,9 @@ func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, 
 		"dbStorage_rocksDB_blockCacheSize":  strconv.Itoa(64 << 20),
 		"managedLedgerCacheSizeMB":          "64",
 		"webSocketServiceEnabled":           "false",
+		// Share of the disk in use above which the bookie takes no more entries; the rest of a large disk is room enough.
+		"diskUsageThreshold":     "0.9999",
+		"diskUsageWarnThreshold": "0.9999",
 	})
 	if o.TLS != nil {
 		settings["tlsCertificateFilePath"], settings["tlsKeyFilePath"] = o.TLS.Cert, o.TLS.Key
