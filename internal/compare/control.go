@@ -29,8 +29,9 @@ type ControlRow struct {
 	// Prevents is why the figure is not decided: [NoControl] if this row has no interval, whatever other rows have;
 	// [BiasedControl] if some row's interval excludes 1; empty: it may be decided.
 	Prevents Cause `json:"prevents,omitempty"`
-	// Taken is A's median beside B divided by that beside A, if they are shown to differ, and by more than a tenth; 0: not. Then one
-	// side takes from the other what it does not take from itself, and no outcome holds that this can have made.
+	// Taken is A's median beside B divided by that beside A, if they are shown to differ, and by more than the least change that
+	// matters or a tenth; 0: not. Then one side takes from the other what it does not take from itself, and at no percentile of the
+	// metric an outcome holds that this can have made.
 	Taken float64 `json:"taken,omitempty"`
 }
 
@@ -83,7 +84,7 @@ func (c *Comparison) control(pairs []couple, judged []figure) error {
 		if own != nil && own.whole() {
 			family, at = append(family, *own), append(at, i)
 			if f.metric != "" && f.whole() {
-				c.Control.Rows[i].takes(f.values[0], own.ofControl(), len(judged))
+				c.Control.Rows[i].takes(f.values[0], own.ofControl(), len(judged), c.MinEffect)
 			}
 		}
 	}

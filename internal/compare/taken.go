@@ -10,8 +10,9 @@ import (
 )
 
 // takes sets what B takes from A: how A beside B compares with A beside A. Both kinds of pairs are made in turn, so by chance alone
-// their figures of A are exchangeable. family is the number of figures tested at once.
-func (r *ControlRow) takes(beside, control []float64, family int) {
+// their figures of A are exchangeable. family is the number of figures tested at once, and minEffect the least change that matters:
+// what is taken matters from there on, too.
+func (r *ControlRow) takes(beside, control []float64, family int, minEffect float64) {
 	all := slices.Concat(beside, control)
 	middle := stats.Median(all)
 	above := func(x []float64) (n int) {
@@ -26,9 +27,9 @@ func (r *ControlRow) takes(beside, control []float64, family int) {
 	if n == 0 || m == 0 {
 		return
 	}
-	ratio := stats.Median(beside) / stats.Median(control)
+	ratio, most := stats.Median(beside)/stats.Median(control), min(mostSlowed, 1+minEffect)
 	p := 2 * min(stats.FisherExact(x, n, y, m), stats.FisherExact(y, m, x, n))
-	if p <= (1-Confidence)/float64(family) && (ratio > mostSlowed || ratio < 1/mostSlowed) {
+	if p <= (1-Confidence)/float64(family) && (ratio > most || ratio < 1/most) {
 		r.Taken = ratio
 	}
 }
@@ -42,23 +43,36 @@ func (f *figure) ofControl() (values []float64) {
 }
 
 // withoutTaken withdraws an outcome that may be due to what one side takes from the other: a B that slows A looks better than it
-// is, and a B that A slows looks worse. What is shown in spite of that stays.
+// is, and a B that A slows looks worse. What is shown in spite of that stays. What is shown at one percentile counts for all of the
+// metric: a wide spread of another one may hide the same.
 func (c *Comparison) withoutTaken(row *Row, m result.Metric) {
 	if c.Control == nil {
 		return
 	}
-	i := slices.IndexFunc(c.Control.Rows, func(r ControlRow) bool { return r.Metric == m && r.Percentile == row.Percentile })
-	if i < 0 || c.Control.Rows[i].Taken == 0 {
+	worst := ControlRow{Taken: 1}
+	for _, r := range c.Control.Rows {
+		if r.Metric == m && r.Taken != 0 && hides(r.Taken, row.Outcome) && math.Abs(math.Log(r.Taken)) > math.Abs(math.Log(worst.Taken)) {
+			worst = r
+		}
+	}
+	if worst.Taken == 1 {
 		return
 	}
-	taken := c.Control.Rows[i].Taken
-	hidden := []Outcome{Faster, Same, NotSlower}
-	what := "what B takes from it hides how slow B is"
+	at, what := "", "what B takes from it hides how slow B is"
+	if worst.Percentile != row.Percentile {
+		at = " at " + rowWord(worst.Percentile)
+	}
+	if worst.Taken < 1 {
+		what = "what A takes from B may be what slows B"
+	}
+	row.Outcome = Undecided
+	row.judged = &Judged{Answer: Open, Cause: Disturbed, Text: fmt.Sprintf("A beside B differs by %s from A beside A%s, so %s", change(worst.Taken), at, what)}
+}
+
+// hides reports whether an outcome may be due to what is taken.
+func hides(taken float64, o Outcome) bool {
 	if taken < 1 {
-		hidden, what = []Outcome{Slower, Same}, "what A takes from B may be what slows B"
+		return o == Slower || o == Same
 	}
-	if slices.Contains(hidden, row.Outcome) {
-		row.Outcome = Undecided
-		row.judged = &Judged{Answer: Open, Cause: Disturbed, Text: fmt.Sprintf("A beside B differs by %s from A beside A, so %s", change(taken), what)}
-	}
+	return o == Faster || o == Same || o == NotSlower
 }
