@@ -241,6 +241,7 @@ const (
 	AttemptKilled  = "killed"  // its process, or the machine, ended without a word
 	AttemptStopped = "stopped" // on request, before its window
 	AttemptLost    = "lost"    // it was made, and its file was removed or damaged
+	AttemptPartner = "partner" // it was made, and the run of its pair that was made at the same time has to be made again
 )
 
 // The kinds of Trial.Kind.

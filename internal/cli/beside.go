@@ -59,7 +59,7 @@ func (m *meeting) leave() {
 
 // both makes the runs of a pair at the same time. The one that is second in the random order of the pair begins
 // half of its mean gap later, so that their messages are not due at the same instants, or has the second turn.
-func (t *abRuns) both(turns *[2]trials.Turn) (states [2]trials.State, err error) {
+func (t *abRuns) both(turns *[2]trials.Turn) (states [2]trials.State, errs [2]error) {
 	shows := t.sideDisplays([2]string{letter(turns[0].Trial.Cell), letter(turns[1].Trial.Cell)})
 	defer shows.close()
 	stops := t.stops.next(shows.to.say)
@@ -68,7 +68,6 @@ func (t *abRuns) both(turns *[2]trials.Turn) (states [2]trials.State, err error)
 	shows.to.say(fmt.Sprintf("%s, %s beside %s (runs %d and %d of %d)", place, shows.labels[0], shows.labels[1], turns[0].Number, turns[1].Number, turns[0].Of))
 	meet := newMeeting()
 	var runs [2]*result.Run
-	var errs [2]error
 	var made sync.WaitGroup
 	for k := range turns {
 		turn := &turns[k]
@@ -92,20 +91,19 @@ func (t *abRuns) both(turns *[2]trials.Turn) (states [2]trials.State, err error)
 		}
 	}
 	for k, err := range errs {
-		switch {
-		case errors.Is(err, errPartner):
-			errs[k] = nil
-		case err != nil:
+		if errs[k] = nil; err != nil && !errors.Is(err, errPartner) {
 			errs[k] = ofSide(letter(turns[k].Trial.Cell), err)
+		} else if err != nil && states[k] == trials.Failed {
+			states[k] = trials.Unbegun
 		}
 	}
 	if states[0] == trials.Planned || states[1] == trials.Planned {
-		return [2]trials.State{trials.Planned, trials.Planned}, errors.Join(errs[:]...)
+		return [2]trials.State{trials.Planned, trials.Planned}, errs
 	}
-	if err = errors.Join(errs[:]...); err == nil && turns[1].Number == 2 {
-		err = t.foresee()
+	if errs == [2]error{} && turns[1].Number == 2 {
+		errs[1] = t.foresee()
 	}
-	return states, err
+	return states, errs
 }
 
 // halfGap is half of the mean time between two messages of a scenario's first load.

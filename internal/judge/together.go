@@ -79,6 +79,8 @@ func Again(attempts []result.Attempt) string {
 		how = "was stopped ahead of its window"
 	case result.AttemptLost:
 		how = "lost its file"
+	case result.AttemptPartner:
+		how = "lost the other run of its pair"
 	}
 	text := "was made again: it " + how + " before"
 	if n := len(attempts); n > 1 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -25,8 +26,8 @@ func TestBothTrialsOfARound(t *testing.T) {
 	var log []string // of brokers, which are started and stopped by one goroutine for each side
 	var mu sync.Mutex
 	var rounds []int
-	both := func(second State) func(*[2]Turn) ([2]State, error) {
-		return func(turns *[2]Turn) ([2]State, error) {
+	both := func(second State) func(*[2]Turn) ([2]State, [2]error) {
+		return func(turns *[2]Turn) ([2]State, [2]error) {
 			if turns[0].Trial.Round != turns[1].Trial.Round || turns[0].Trial.Cell == turns[1].Trial.Cell {
 				t.Errorf("%+v and %+v are no pair", turns[0].Trial, turns[1].Trial)
 			}
@@ -48,9 +49,9 @@ func TestBothTrialsOfARound(t *testing.T) {
 			}
 			sides.Wait()
 			if second == Made {
-				return [2]State{Made, Made}, nil
+				return [2]State{Made, Made}, [2]error{}
 			}
-			return [2]State{Made, second}, errors.New("it ended")
+			return [2]State{Made, second}, [2]error{nil, errors.New("it ended")}
 		}
 	}
 	made := func(*Turn) (State, error) {
@@ -80,4 +81,57 @@ func TestBothTrialsOfARound(t *testing.T) {
 	if len(after.Brokers) != 4 {
 		t.Errorf("%d brokers", len(after.Brokers))
 	}
+	if made, failed := attemptsOf(after.Trials[0]), attemptsOf(after.Trials[1]); made != "partner" || failed != "failed: it ended" {
+		t.Errorf("attempts %q and %q", made, failed)
+	}
+}
+
+// The failure of one trial is none of the other, which was ready and did not begin; two failures are each one's own.
+func TestAFailureIsOfOneTrialOfARound(t *testing.T) {
+	for name, tt := range map[string]struct {
+		states [2]State
+		errs   [2]error
+		want   [2]string // attempts
+	}{
+		"one cannot begin": {[2]State{Unbegun, Failed}, [2]error{nil, errors.New("no broker")}, [2]string{"", "failed: no broker"}},
+		"both":             {[2]State{Failed, Failed}, [2]error{errors.New("one"), errors.New("two")}, [2]string{"failed: one", "failed: two"}},
+		"both are stopped": {[2]State{Planned, Planned}, [2]error{}, [2]string{"stopped", "stopped"}},
+	} {
+		dir := t.TempDir()
+		m := planOf(2, 1)
+		s, err := New(dir, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := make(chan struct{})
+		err = s.Run(Options{Ending: end, Both: func(*[2]Turn) ([2]State, [2]error) { close(end); return tt.states, tt.errs }})
+		for _, own := range tt.errs {
+			if own != nil && !errors.Is(err, own) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		s.Close()
+		if s, err = Resume(dir, m); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		for k, x := range stored(t, dir).Trials {
+			if got := attemptsOf(x); got != tt.want[k] || x.State != Planned {
+				t.Errorf("%s: %s, attempts %q", name, x.State, got)
+			}
+		}
+	}
+}
+
+// attemptsOf has the endings of the attempts at a trial.
+func attemptsOf(x Trial) string {
+	var all []string
+	for _, a := range x.Attempts {
+		text := a.Ending
+		if a.Error != "" {
+			text += ": " + a.Error
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
 }

@@ -38,6 +38,10 @@ const (
 	Refused State = "refused" // the broker does not support the cell, Trial.Error says why: a valid outcome
 )
 
+// Unbegun is what [Options].Both says of a trial that was ready while the other one could not begin: it stays planned,
+// and that is no attempt.
+const Unbegun State = "unbegun"
+
 // Manifest describes a series and its progress.
 type Manifest struct {
 	Format  int       `json:"format"`
@@ -99,7 +103,7 @@ type Trial struct {
 	// is never made again. Empty: it is not set aside.
 	Replaces int    `json:"replaces,omitempty"`
 	Aside    string `json:"aside,omitempty"`
-	// Attempts are the earlier ones that were begun and did not end well, before the series was resumed.
+	// Attempts are the earlier ones that were begun and did not end well, or whose result went, before the series was resumed.
 	Attempts []result.Attempt `json:"attempts,omitempty"`
 }
 

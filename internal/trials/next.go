@@ -20,9 +20,9 @@ func (s *Series) Next(k int, t Trial, keeper *Keeper, made func(*Turn) (State, e
 	}
 	at := &s.Trials[k]
 	turns := []Turn{{Trial: *at, Cell: s.Cells[at.Cell], Number: k + 1, Path: filepath.Join(s.dir, at.File), Keeper: keeper}}
-	_, err := s.turn(turns, func() ([2]State, error) {
+	_, err := s.turn(turns, func() ([2]State, [2]error) {
 		state, err := made(&turns[0])
-		return [2]State{state}, err
+		return [2]State{state}, [2]error{err}
 	})
 	if at.State == Failed {
 		keeper.Spoil("a trial failed")

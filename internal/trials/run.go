@@ -1,6 +1,8 @@
 package trials
 
 import (
+	"cmp"
+	"errors"
 	"path/filepath"
 	"sync"
 	"time"
@@ -26,10 +28,9 @@ type Options struct {
 	// ends the series unless the state is Refused, or is Failed and Failures allows it.
 	Make func(*Turn) (State, error)
 	// Both, if not nil, makes the two trials of a round at once, instead of Make, in a series of two cells with the
-	// trials of each round side by side in the order. The states are in the order of the turns, each
-	// of which has a keeper of its own, and the error is that of both. If only one trial of a round was
-	// made before, it is made again.
-	Both func(*[2]Turn) ([2]State, error)
+	// trials of each round side by side in the order. The states and errors are in the order of the turns, each
+	// of which has a keeper of its own. If only one trial of a round was made before, it is made again.
+	Both func(*[2]Turn) ([2]State, [2]error)
 	// More is called when all trials were tried and returns further ones: new rounds in
 	// place of some that were set aside. If it returns none, the series is over; nil: it
 	// always is.
@@ -124,12 +125,12 @@ func (s *Series) Run(o Options) error {
 			return nil
 		}
 		first = false
-		began, err := s.turn(turns[:n], func() ([2]State, error) {
+		began, err := s.turn(turns[:n], func() ([2]State, [2]error) {
 			if n == 2 {
 				return o.Both(&turns)
 			}
 			state, err := o.Make(&turns[0])
-			return [2]State{state}, err
+			return [2]State{state}, [2]error{err}
 		})
 		failed, complete := false, true
 		for k := range n {
@@ -168,6 +169,9 @@ func (s *Series) halves() error {
 			continue
 		}
 		for _, t := range []*Trial{a, b} {
+			if t.State == Made {
+				t.Attempts = t.attempted(result.AttemptPartner)
+			}
 			if err := s.clear(t); err != nil {
 				return err
 			}
@@ -177,7 +181,7 @@ func (s *Series) halves() error {
 }
 
 // turn makes trials, one or two at once, and writes their states to the manifest, before and after.
-func (s *Series) turn(turns []Turn, made func() ([2]State, error)) (began time.Time, err error) {
+func (s *Series) turn(turns []Turn, made func() ([2]State, [2]error)) (began time.Time, err error) {
 	began = s.now()
 	var noting sync.Mutex // guards Brokers while trials are made at once
 	for k := range turns {
@@ -196,12 +200,15 @@ func (s *Series) turn(turns []Turn, made func() ([2]State, error)) (began time.T
 	if err := s.write(s.dir); err != nil {
 		return began, err
 	}
-	states, err := made()
+	states, errs := made()
 	for k := range turns {
 		t := &s.Trials[turns[k].Number-1]
 		state := states[k]
-		if state == Planned {
-			t.Attempts, t.State = t.attempted(result.AttemptStopped), Planned
+		if state == Planned || state == Unbegun {
+			if state == Planned {
+				t.Attempts = t.attempted(result.AttemptStopped)
+			}
+			t.State = Planned
 			*t = t.plan()
 			continue
 		}
@@ -210,12 +217,15 @@ func (s *Series) turn(turns []Turn, made func() ([2]State, error)) (began time.T
 		if turns[k].Keeper.served {
 			t.Broker = turns[k].Keeper.number
 		}
-		if (state == Failed || state == Refused) && err != nil {
-			t.Error = err.Error()
+		if (state == Failed || state == Refused) && errs[k] != nil {
+			t.Error = errs[k].Error()
 		}
 		if state == Refused {
-			err = nil
+			errs[k] = nil
 		}
+	}
+	if err = cmp.Or(errs[0], errs[1]); errs[0] != nil && errs[1] != nil {
+		err = errors.Join(errs[:]...)
 	}
 	if broken := s.write(s.dir); broken != nil && err == nil {
 		return began, broken
