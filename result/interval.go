@@ -26,10 +26,11 @@ type Interval struct {
 	// Tail holds the slowest messages of the whole run, slowest first; in the
 	// closing record only.
 	Tail []Exemplar `json:"tail,omitempty"`
-	// Lost counts the deliveries of the whole run that are known to be lost, by
+	// Lost counts the deliveries of the whole run that were lost or overtaken, by
 	// the slot of Header.Slot (from the window's start) in which they were due:
 	// pairs of slot number and count, in order. They never leave InFlight, and are
-	// no backlog. In the closing record of a paced run only.
+	// no backlog. Of those that were overtaken it need not be proven that they are lost:
+	// they are Undelivered then. In the closing record of a paced run only.
 	Lost [][2]int64 `json:"lost,omitempty"`
 	// Depth is what the broker said last in the interval that it holds; nil: nothing.
 	Depth *Depth `json:"depth,omitempty"`

@@ -41,8 +41,9 @@ const (
 // window and does not return in the drain. Then there is no steady state: the percentiles
 // measure the length of the run (METHOD: "the opposite error").
 //
-// Lost messages never return either, and are no backlog: they are subtracted from the
-// instant at which they were due ([evidence.waiting]).
+// Lost messages never return either, and are no backlog, nor are those that were overtaken and may
+// be lost ([result.Interval.Lost]): they are subtracted from the instant at which they were due
+// ([evidence.waiting]).
 //
 // Returning has two conditions, because the load goes on in the drain while only the
 // measured messages are counted, and those end even in overload: the backlog must fall,
@@ -311,7 +312,7 @@ func (e *evidence) tooShort() []result.Reason {
 }
 
 // waiting returns a function that gives the messages due or in flight at a reading, without
-// those that were due earlier and are known to be lost. In the slot that contains the reading,
+// those of [result.Interval.Lost] that were due earlier. In the slot that contains the reading,
 // losses are taken to be spread evenly. The function keeps its position in the list of losses,
 // so it must be called in the order of the readings; each pass needs a function of its own.
 func (e *evidence) waiting() func(result.Level) float64 {

@@ -91,6 +91,12 @@ func lostTally(run *result.Run) (t tally) {
 	return t
 }
 
+// MayBeLost says of how many acknowledged messages it is not known whether they are lost, and why.
+func MayBeLost(run *result.Run) string {
+	t := lostTally(run)
+	return fmt.Sprintf("it is not known of %s whether they are lost: %s", spell.Plural(t.most-t.least, "acknowledged message"), t.why)
+}
+
 // unobserved widens t by what an agent that was lost may have observed after its last record, and reports
 // whether it did so. What no agent received may have come to it.
 func (t *tally) unobserved(run *result.Run, subject string) bool {

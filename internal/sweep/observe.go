@@ -55,7 +55,8 @@ const leastSentShare = 0.995
 // Observe says what a run shows about the objectives. The system must also accept the
 // messages due and keep those that it acknowledged. So a run is Missed if it is UNSTABLE,
 // if it lost acknowledged messages, or if less than 99.5 % of the messages due could be
-// sent because sends were blocked or refused. If the generator is the limit, nothing is
+// sent because sends were blocked or refused. It is Undecided if consumers did not get all that was
+// acknowledged and nothing tells whether that is lost. If the generator is the limit, nothing is
 // shown, and Limit says so.
 //
 // It returns an error if the run cannot show an objective at any rate.
@@ -85,7 +86,8 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 		}
 		return Observation{judge.Missed, Backlog, found + ", because sends were blocked", nil}, nil
 	}
-	if least, _ := run.LostAcked(); least > 0 {
+	least, most := run.LostAcked()
+	if least > 0 {
 		return Observation{judge.Missed, Loss, spell.Plural(least, "acknowledged message") + " lost", nil}, nil
 	}
 	var undecided *Observation
@@ -110,8 +112,11 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 			met = append(met, d.Text)
 		}
 	}
-	if undecided != nil {
+	switch {
+	case undecided != nil:
 		return *undecided, nil
+	case most > 0 && run.Counters.Expected > 0: // without consumers only reading back would tell, of each message
+		return Observation{judge.Undecided, "", judge.MayBeLost(run), nil}, nil
 	}
 	return Observation{judge.Met, "", strings.Join(met, "; "), nil}, nil
 }

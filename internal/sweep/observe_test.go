@@ -66,6 +66,13 @@ func TestObserve(t *testing.T) {
 		}, judge.Undecided, Generator, "99.00 % of the messages due was sent: because of rate"},
 		{"all sent", fast, func(r *result.Run) { r.Summary.Rate = result.Rate{Asked: 100, Sent: 99.9} }, judge.Met, "", ""},
 		{"lost", fast, func(r *result.Run) { r.Counters.LostAcked = 3 }, judge.Missed, Loss, "3 acknowledged messages lost"},
+		{"perhaps lost", fast, func(r *result.Run) { r.Counters.Expected, r.Counters.Undelivered = 500, 3 }, judge.Undecided, "", "it is not known of 3 acknowledged messages whether they are lost: they were acknowledged and had not been delivered"},
+		{"perhaps lost, and slow", "delivery.response p99 < 1us", func(r *result.Run) { r.Counters.Expected, r.Counters.Undelivered = 500, 3 }, judge.Missed, Latency, "p99 < 1µs is missed"},
+		{"kept", fast, func(r *result.Run) {
+			r.Counters.Expected, r.Counters.Undelivered = 500, 3
+			r.ReadBack = &result.ReadBack{Outcome: result.ReadBackDone, Kept: 3}
+		}, judge.Met, "", "it is"},
+		{"without consumers", fast, func(r *result.Run) { r.Counters.Acked = 500 }, judge.Met, "", "it is"},
 		{"refused", "nacked == 0", func(r *result.Run) { r.Counters.Nacked = 2 }, judge.Missed, Refusals, "the count is 2"},
 		{"redelivered", "redelivered == 0", func(r *result.Run) { r.Counters.Redelivered = 2 }, judge.Missed, Count, "the count is 2"},
 		{"cut short", fast, func(r *result.Run) { r.Summary = nil }, judge.Undecided, "", "cut short"},

@@ -148,13 +148,13 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 }
 
 // accountMissing finds the messages that never arrived, group by group, adds them to total, and
-// returns how many of those that count as in flight are known to be lost, by the number of the slot
-// (recorder.Slot) in which they were due. A message is known to be lost in two cases: later messages of
-// its stream have come, and nothing shows that it may still come, which of an acknowledged one must be
-// proven, see [receive.Receiving.Proves]; or, without acknowledgements, nothing of
+// returns how many of those that count as in flight are no backlog, by the number of the slot
+// (recorder.Slot) in which they were due, see [result.Interval.Lost]. A message is none in two cases: later messages
+// of its stream have come, and it is not still coming; or, without acknowledgements, nothing of
 // its stream has come, and nothing else came to the group in the second half of the wait: what was
-// acknowledged may still be at the broker then. A message that the broker refused, or
-// that was given up, is not in flight any more. Where the broker was read back, what it keeps is not
+// acknowledged may still be at the broker then. An acknowledged one of the first case is lost only if that is
+// proven, see [receive.Receiving.Proves]. A message that the broker refused, or
+// that was given up, is not in flight any more. Where the broker was read back, what it keeps is a backlog and not
 // lost, and what it does not keep is.
 func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intended func(*stream.Stream, uint64, int64) int64, censor func(recorder.ID, *stream.Stream, uint64, int64), censorSent func(recorder.ID, *stream.Stream, int64)) (lost map[int64]int64) {
 	start, end := a.Start.Load(), a.End.Load()
@@ -221,8 +221,9 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 				case fate == readback.Gone || overtaken && proves:
 					total.LostAcked++
 					inFlight = true
-				default:
+				default: // overtaken, it may come again, but is in no queue
 					total.Undelivered++
+					inFlight = overtaken && fate == readback.Unread
 				}
 				if (overtaken || silent || fate != readback.Unread) && inFlight && a.Flow.Timed {
 					lost[(at-start)/int64(recorder.Slot)]++

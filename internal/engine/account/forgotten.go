@@ -54,7 +54,7 @@ type forgotten struct {
 	total    *result.Counters
 	keep     *keeping
 	intended func(*stream.Stream, uint64, int64) int64
-	lost     map[int64]int64     // known to be lost, by slot
+	lost     map[int64]int64     // [result.Interval.Lost], by slot
 	last     map[[2]uint64]int64 // by stream and number: how many the slowest group is said to miss
 }
 
@@ -84,7 +84,7 @@ func (f *forgotten) undelivered(st *stream.Stream, ledger *integrity.Ledger, ove
 			f.total.LostAcked += open
 		default:
 			f.total.Undelivered += open
-			gone = false
+			gone = gone && late == 0
 		}
 		if gone && f.Flow.Timed {
 			f.lost[(at-f.Start.Load())/int64(recorder.Slot)] += open

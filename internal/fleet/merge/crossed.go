@@ -23,7 +23,7 @@ type crossing struct {
 	bounds  *crossedMetrics
 	counted result.Counters // of the whole run so far
 	d       result.Counters // what is added
-	lost    map[int64]int64 // deliveries known to be lost, by slot
+	lost    map[int64]int64 // [result.Interval.Lost]
 	absent  int64
 	known   int64       // of those came damaged, see [judge.SettleDamaged]
 	copies  int64       // likewise
@@ -282,6 +282,7 @@ func (x *crossing) missing(g, p int) {
 			inFlight = true
 		default:
 			x.d.Undelivered++
+			inFlight = overtaken
 		}
 		if (overtaken || silent) && inFlight {
 			x.lost[at/slot]++
