@@ -44,9 +44,9 @@ const (
 	VitalGoOtherPauseMax   Vital = "go.other.pause.max"
 	VitalGoMutexWait       Vital = "go.mutex.wait" // sync.Mutex, sync.RWMutex and the runtime's own; approximate
 	VitalGoCPUUser         Vital = "go.cpu.user"   // includes their sleep in a system call that keeps the processor
-	VitalGoCPUGC           Vital = "go.cpu.gc"     // includes what it did on idle processors
+	VitalGoCPUGC           Vital = "go.cpu.gc"     // without what it did on idle processors, which took nothing from anybody
 	VitalGoCPUIdle         Vital = "go.cpu.idle"
-	VitalGoCPUTotal        Vital = "go.cpu.total"           // the three above are shares of it
+	VitalGoCPUTotal        Vital = "go.cpu.total"           // the three above are parts of it
 	VitalGoProcs           Vital = "go.procs"               // now
 	VitalGoRunnable        Vital = "go.goroutines.runnable" // now, approximate
 	VitalGoGoroutines      Vital = "go.goroutines"          // now
@@ -190,7 +190,7 @@ func Vitals() []VitalProperties {
 		{Vital: VitalGoOtherPauseMax, Unit: UnitNanos, Monitored: true, Meaning: "the longest such pause, at most"},
 		{Vital: VitalGoMutexWait, Unit: UnitSeconds, Monitored: true, Meaning: "waited for a mutex, summed over goroutines"},
 		{Vital: VitalGoCPUUser, Unit: UnitSeconds, Monitored: true, Meaning: "Go's processors ran goroutines"},
-		{Vital: VitalGoCPUGC, Unit: UnitSeconds, Monitored: true, Meaning: "of Go's processors, used for garbage collection"},
+		{Vital: VitalGoCPUGC, Unit: UnitSeconds, Monitored: true, Meaning: "of Go's processors, used for garbage collection, without what idle ones did"},
 		{Vital: VitalGoCPUIdle, Unit: UnitSeconds, Monitored: true, Meaning: "Go's processors had nothing to do"},
 		{Vital: VitalGoCPUTotal, Unit: UnitSeconds, Monitored: true, Meaning: "elapsed time by GOMAXPROCS"},
 		{Vital: VitalGoProcs, Unit: UnitCount, Monitored: true, Meaning: "GOMAXPROCS"},

@@ -48,6 +48,9 @@ func TestGates(t *testing.T) {
 			}
 		}
 	}
+	collecting := func(used, of float64) func(*testbed) {
+		return func(b *testbed) { every(result.VitalGoCPUGC, used)(b); every(result.VitalGoCPUTotal, of)(b) }
+	}
 	count := func(f func(*result.Counters)) func(*testbed) {
 		return func(b *testbed) { f(&b.intervals[len(b.intervals)-1].v.Counters) }
 	}
@@ -197,7 +200,10 @@ func TestGates(t *testing.T) {
 		{"95 % flat out", func(b *testbed) { every(result.VitalProcessCPU, 1.9)(b); mode(result.ModeFlatOut)(b) }, "cpu", result.Valid, "throughput", ""},
 		{"a long pause of the collector", vital(result.VitalGoGCPauseMax, 5e6), "gc", result.Valid, "5.00 ms", ""},
 		{"much collecting", every(result.VitalGoGCPauseTotal, 20e6), "gc", result.Suspect, "200 ms", "95"},
-		{"collecting without pauses", every(result.VitalGoCPUGC, 0.26), "gc", result.Valid, "took 26 % of the processors", ""},
+		{"collecting without pauses", collecting(0.26, 2), "gc", result.Valid, "took 13 % of the processors", ""},
+		{"collecting in intervals of 100 ms", collecting(0.05, 0.2), "gc", result.Valid, "took 25 % of the processors", ""},
+		{"a little collecting in intervals of 3 s on eight processors", collecting(0.48, 24), "", result.Valid, "", ""},
+		{"collecting on nobody knows how many processors", every(result.VitalGoCPUGC, 0.26), "", result.Valid, "", ""},
 		{"waiting goroutines", vital(result.VitalGoLatencyP99, 1e6), "scheduler", result.Valid, "1.00 ms", ""},
 		{"client drops", count(func(c *result.Counters) { c.Dropped = 3 }), "client-drops", result.Valid, "3 messages", ""},
 		{"more client drops", count(func(c *result.Counters) { c.Dropped = 15 }), "client-drops", result.Suspect, "15 messages", "99"},

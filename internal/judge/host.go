@@ -272,8 +272,9 @@ func collector(e *evidence) []result.Reason {
 	if m, p99, ok := e.firstP99(); ok && longest > float64(p99) {
 		return note(result.ReasonGC, fmt.Sprintf("the longest pause for garbage collection, %s, exceeds %s p99 (%s); such pauses took %s of the window", span(int64(longest)), m, span(p99), spell.Share(share)))
 	}
-	if used, ok := mean(e.measure, result.VitalGoCPUGC); ok && used >= collecting {
-		return note(result.ReasonGC, fmt.Sprintf("garbage collection took %s of the processors that the generator may use; what it takes besides its pauses is in own and receive lag", spell.Share(used)))
+	used, _ := sum(e.measure, result.VitalGoCPUGC)
+	if of, ok := sum(e.measure, result.VitalGoCPUTotal); ok && of > 0 && used/of >= collecting {
+		return note(result.ReasonGC, fmt.Sprintf("garbage collection took %s of the processors that the generator may use; what it takes besides its pauses is in own and receive lag", spell.Share(used/of)))
 	}
 	return nil
 }

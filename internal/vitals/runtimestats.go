@@ -20,6 +20,7 @@ const (
 	metricMutexWait
 	metricCPUUser
 	metricCPUGC
+	metricCPUGCIdle
 	metricCPUIdle
 	metricCPUTotal
 	metricProcs
@@ -64,6 +65,7 @@ func openRuntimeStats() (*runtimeStats, error) {
 		metricMutexWait:   {"/sync/mutex/wait/total:seconds", metrics.KindFloat64},
 		metricCPUUser:     {"/cpu/classes/user:cpu-seconds", metrics.KindFloat64},
 		metricCPUGC:       {"/cpu/classes/gc/total:cpu-seconds", metrics.KindFloat64},
+		metricCPUGCIdle:   {"/cpu/classes/gc/mark/idle:cpu-seconds", metrics.KindFloat64},
 		metricCPUIdle:     {"/cpu/classes/idle:cpu-seconds", metrics.KindFloat64},
 		metricCPUTotal:    {"/cpu/classes/total:cpu-seconds", metrics.KindFloat64},
 		metricProcs:       {"/sched/gomaxprocs:threads", metrics.KindUint64},
@@ -112,7 +114,7 @@ func (r *runtimeStats) sample(_ interval, out []Value) ([]Value, error) {
 	return append(out,
 		Value{result.VitalGoMutexWait, grown(metricMutexWait)},
 		Value{result.VitalGoCPUUser, grown(metricCPUUser)},
-		Value{result.VitalGoCPUGC, grown(metricCPUGC)},
+		Value{result.VitalGoCPUGC, max(0, grown(metricCPUGC)-grown(metricCPUGCIdle))},
 		Value{result.VitalGoCPUIdle, grown(metricCPUIdle)},
 		Value{result.VitalGoCPUTotal, grown(metricCPUTotal)},
 		Value{result.VitalGoProcs, float64(value(metricProcs).Uint64())},
