@@ -266,7 +266,7 @@ func collector(e *evidence) []result.Reason {
 	longest, _ := highest(e.measure, result.VitalGoGCPauseMax)
 	share := all / e.window()
 	if share >= 0.01 {
-		return e.suspectFrom(share, result.Reason{Code: result.ReasonGC, Share: share, Brief: spell.Share(share) + " garbage collection",
+		return e.suspectFrom(share, result.Reason{Code: result.ReasonGC, Share: e.collected(all), Brief: spell.Share(share) + " garbage collection",
 			Found: fmt.Sprintf("garbage collection paused the generator for %s, %s of the window", span(int64(all)), spell.Share(share))})
 	}
 	if m, p99, ok := e.firstP99(); ok && longest > float64(p99) {
@@ -277,6 +277,16 @@ func collector(e *evidence) []result.Reason {
 		return note(result.ReasonGC, fmt.Sprintf("garbage collection took %s of the processors that the generator may use; what it takes besides its pauses is in own and receive lag", spell.Share(used/of)))
 	}
 	return nil
+}
+
+// collected returns of how much of the window garbage collection took at most, 0 to 1: its pauses, or all its time on
+// processors, since each may be the one that is waited for. It is 0 where only the pauses are known.
+func (e *evidence) collected(pauses float64) float64 {
+	seconds, ok := sum(e.measure, result.VitalGoCPUGC)
+	if !ok {
+		return 0
+	}
+	return min(max(pauses, seconds*1e9)/e.window(), 1)
 }
 
 // scheduler: goroutines waited for a processor about as long as messages took. This is a

@@ -32,7 +32,10 @@ func TestReasonsSayTheirShare(t *testing.T) {
 		{"steal on two processors", func(b *testbed) { every(b, result.VitalHostSteal, 0.02); every(b, result.VitalHostStealTime, 0.04) }, result.ReasonSteal, 0.04},
 		{"steal on 64 processors", func(b *testbed) { every(b, result.VitalHostSteal, 0.02); every(b, result.VitalHostStealTime, 1.28) }, result.ReasonSteal, 1},
 		{"steal on nobody knows how many", func(b *testbed) { every(b, result.VitalHostSteal, 0.02) }, result.ReasonSteal, 0},
-		{"garbage collection", func(b *testbed) { every(b, result.VitalGoGCPauseTotal, 20e6) }, result.ReasonGC, 0.02},
+		{"garbage collection, of which only the pauses are known", func(b *testbed) { every(b, result.VitalGoGCPauseTotal, 20e6) }, result.ReasonGC, 0},
+		{"garbage collection in pauses", func(b *testbed) { every(b, result.VitalGoGCPauseTotal, 20e6); every(b, result.VitalGoCPUGC, 0.01) }, result.ReasonGC, 0.02},
+		{"garbage collection beside the load", func(b *testbed) { every(b, result.VitalGoGCPauseTotal, 20e6); every(b, result.VitalGoCPUGC, 0.5) }, result.ReasonGC, 0.5},
+		{"garbage collection on many processors", func(b *testbed) { every(b, result.VitalGoGCPauseTotal, 20e6); every(b, result.VitalGoCPUGC, 1.5) }, result.ReasonGC, 1},
 		{"swapping, which is no time", func(b *testbed) { b.intervals[3].v.Vitals[result.VitalHostSwapIn] = 7 }, result.ReasonSwap, 0},
 	} {
 		b := newTestbed(healthyMessages())
