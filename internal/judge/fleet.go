@@ -200,14 +200,21 @@ func clocks(e *evidence) (found []result.Reason) {
 			Found: "messages came from agents with other clocks, and a clock stepped, was slewed fast, or was not followed all the time",
 			Means: "how wrong latencies from one agent to another are is not known"})
 	}
-	if early, ok := highest(e.closing(), result.VitalDeliveryEarly); ok && int64(early) > proved {
+	early, _ := highest(e.closing(), result.VitalDeliveryEarly)
+	if int64(early) > proved {
 		return e.tooEarly(int64(early), proved)
 	}
 	of := "by clocks that nobody slews"
 	if slices.ContainsFunc(f.Agents, func(a result.Agent) bool { return a.Clock != nil && !a.Clock.Raw }) {
 		of = "if no clock changes its rate by more than 10 ppm in a second"
 	}
-	text := fmt.Sprintf("latencies from one agent to another are right within %s, proved %s, and %s if also the fastest ways between the clocks are symmetric within a tenth", spell.Duration(proved), of, spell.Duration(expected))
+	text := fmt.Sprintf("latencies from one agent to another are right within %s, proved %s", spell.Duration(proved), of)
+	symmetric := int64(early) <= expected
+	if symmetric {
+		text += fmt.Sprintf(", and %s if also the fastest ways between the clocks are symmetric within a tenth", spell.Duration(expected))
+	} else {
+		text += fmt.Sprintf(", and not within the expected %s, since a message arrived %s before it was sent: the fastest ways between the clocks are not symmetric within a tenth", spell.Duration(expected), spell.Duration(int64(early)))
+	}
 	for _, m := range e.latencies() {
 		if !isOneWay(m) {
 			continue
@@ -219,7 +226,7 @@ func clocks(e *evidence) (found []result.Reason) {
 			r := result.Reason{Code: result.ReasonClocks, Metric: m, Percentile: name}
 			hoped := float64(expected) / float64(max(x.Value, 1))
 			switch share := float64(proved) / float64(max(x.Value, 1)); {
-			case share >= clocksSuspect && f.Bound == result.BoundExpected && hoped < clocksInvalid:
+			case share >= clocksSuspect && f.Bound == result.BoundExpected && symmetric && hoped < clocksInvalid:
 				r.Status, r.Means = result.Suspect, fmt.Sprintf("of p%s, %s, what is proved is %s: it is judged by the expected error, ± %s, as was asked for, and nothing proves that the ways are symmetric",
 					name, spell.Duration(x.Value), spell.Percent(share), spell.Duration(expected))
 			case share >= clocksInvalid:
