@@ -40,6 +40,7 @@ type ReasonCode string
 
 // The codes of reasons.
 const (
+	ReasonAltered            ReasonCode = "altered" // found by whoever reads the file; no file has it
 	ReasonCutShort           ReasonCode = "cut-short"
 	ReasonConservation       ReasonCode = "conservation"
 	ReasonViolations         ReasonCode = "violations"
@@ -202,6 +203,7 @@ func Reasons() []ReasonProperties {
 		report    = "report it with the result file: it is a defect of sixnines or of the driver"
 	)
 	return []ReasonProperties{
+		{ReasonAltered, ByRun, HeldOnce, EffectUnknown, ShownAsWhy, "the file was changed after it was written", "take it from a copy, or make the run again; sixnines verify shows what else differs"},
 		{ReasonCutShort, ByRun, HeldOnce, EffectUnknown, ShownAsWhy, "the run was cut short", "run it again"},
 		{ReasonConservation, ByTool, HeldOnce, EffectUnknown, ShownAsWhy, "the message counts do not add up", report},
 		{ReasonViolations, ByTool, HeldOnce, EffectUnknown, ShownAsWhy, "the driver broke its contract", "run the driver's conformance suite"},

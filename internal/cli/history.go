@@ -41,7 +41,8 @@ Results are of one load if their scenarios agree in all but the seed and the add
 each load has its own history. The figure of a group, such as a commit, is the median of
 its runs. A figure that is refused, a lower bound or of an OVERLOADED run ranks behind
 every number. Runs that are INVALID, SUSPECT as a whole or were ended early are counted
-and left out, as are those of an ab whose sides ran at once or in turn.
+and left out, as are those of an ab whose sides ran at once or in turn. A file that was
+changed after it was written, as its seal shows, is INVALID.
 
 A change is where the ranks of the groups before and after differ most, if they differ by
 more than chance: if a load's figures do not change, it has a change in any of them with

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sixnines/internal/judge"
 	"sixnines/internal/report"
 	"sixnines/result"
 )
@@ -37,7 +38,8 @@ func (a *app) reportCommand() *cobra.Command {
 		Long: `Show result files. One run is shown as far as it fits on a screen, in full with --full,
 or in parts with --show. Several runs are overlaid in pictures and shown side by side
 in tables. A DIR stands for all results in it and below it, in the order in which they
-were made. The file of a killed run is shown up to its last second.
+were made. The file of a killed run is shown up to its last second. A file that was changed
+after it was written, as its seal shows, is INVALID.
 
 --slo checks the results against more objectives than those of the runs. With --slo or
 --junit the exit code is that of run: 3 if an objective is missed or undecided
@@ -288,8 +290,20 @@ func (env *Env) loadFiles(files []string) ([]*result.Run, error) {
 }
 
 // loadRun reads a result file, and says about one that ends too early how far
-// it goes.
+// it goes. One that was changed after it was written is INVALID, which is said, too.
 func (env *Env) loadRun(file string) (*result.Run, error) {
+	run, err := env.readRun(file)
+	if err != nil {
+		return nil, err
+	}
+	if how := judge.RefuseAltered(run); how != "" {
+		fmt.Fprintf(env.Stderr, "%s: INVALID: the file was changed after it was written, so it decides nothing (%s)\n", file, how)
+	}
+	return run, nil
+}
+
+// readRun is loadRun without a look at the seal.
+func (env *Env) readRun(file string) (*result.Run, error) {
 	if info, err := os.Stat(env.path(file)); err == nil && info.IsDir() {
 		return nil, wrongUsage("name its files, such as "+file+"/*.jsonl", "%s is a directory", file)
 	}

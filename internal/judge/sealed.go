@@ -1,22 +1,39 @@
 package judge
 
 import (
+	"slices"
+
 	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
-// Altered says how the seal shows that a result, or a workload of it, is no longer what was written; empty: it does not. The seal
-// of a run that this process has made is in its file only.
+// Altered says how the seal shows that a result, or a workload of it, is no longer what was written; empty: it does not, or
+// the version that wrote it made no seals. The run must have been read from its file: a run that this process has made has its
+// seal in the file only.
 func Altered(run *result.Run) string {
 	for _, part := range run.Parts() {
-		if part.Counted == nil {
-			continue
-		}
 		if found := sealed(part); len(found) > 0 {
 			return found[0].String()
 		}
 	}
 	return ""
+}
+
+// RefuseAltered makes all workloads of an altered result INVALID, in memory, so that nothing is decided by any of them: which
+// line was changed does not tell which figures were. It returns what [Altered] says.
+func RefuseAltered(run *result.Run) string {
+	how := Altered(run)
+	if how == "" {
+		return ""
+	}
+	r := worded(result.Reason{Status: result.Invalid, Code: result.ReasonAltered, Found: "the file was changed after it was written (" + how + ")", Means: "its figures are not those of the run"})
+	for _, part := range run.Parts() {
+		if s := part.Summary; s != nil {
+			s.Verdict.Status, s.Verdict.ValidTo = result.Invalid, ""
+			s.Verdict.Reasons = slices.Insert(s.Verdict.Reasons, 0, r)
+		}
+	}
+	return how
 }
 
 // sealed compares the seal of a run's summary with the lines that were read. The lines of a
