@@ -1,6 +1,8 @@
 package study
 
 import (
+	"slices"
+
 	"sixnines/result"
 )
 
@@ -21,17 +23,26 @@ func taken(all []result.Reason) (share float64, ok bool) {
 	return share, len(all) > 0
 }
 
+// stopsAll reports whether the reasons stopped both sides of the generator at once, as pauses of its one process do.
+func stopsAll(run *result.Run, reasons []result.Reason) bool {
+	return run.Header.Fleet == nil && !slices.ContainsFunc(reasons, func(r result.Reason) bool {
+		return r.Code != result.ReasonFrozen
+	})
+}
+
 // boundPlain sets between which values a rate or a length of time lies if the run is suspect for what took a known
 // share of its window, see [taken].
 //
-// Nothing that stops the generator, or takes processors from the machine, makes more be done in the same time. So
-// what was measured is the least of a rate; its most is what was done over the time that is left. Of a
-// load with a schedule that is no more than the schedule asks for. What went on outside of the window is taken to be
+// The most of a rate is what was done over the time that is left; of a load with a schedule that is no more than
+// the schedule asks for. Its least is what was measured where all of the generator stopped. Steal, throttling and
+// garbage collection beside the load may be of the consumers or of the broker's delivery alone, and a sender is faster while nobody consumes: then
+// the least is as far below as the most is above, which holds as long as the sender is no more than twice as fast meanwhile. What went on outside of the window is taken to be
 // disturbed as much as the window: a rate ends with its last message. An outage, or a pause of the senders,
 // was not longer than measured, and shorter by no more than all that was taken.
 func (f *Figure) boundPlain(run *result.Run, name string) {
 	s := run.Summary
-	share, ok := taken(wholly(s.Verdict))
+	reasons := wholly(s.Verdict)
+	share, ok := taken(reasons)
 	if !ok || f.Missing != "" || f.Unfit == "" || f.Selects || s.Verdict.Status != result.Suspect {
 		return
 	}
@@ -41,10 +52,13 @@ func (f *Figure) boundPlain(run *result.Run, name string) {
 		f.Least, f.Most = max(f.Low-share*window, 0), f.High
 		f.leastOwn, f.mostOwn = f.Least, f.Most
 	case "rate.sent", "rate.sender", "rate.received", "rate.bytes", "fill", "drain":
-		f.Least = f.Value
 		took := lasted(run, name)
-		if lost := share * max(window, took); lost < took {
-			f.Most = f.Value * took / (took - lost)
+		lost := share * max(window, took)
+		if lost < took {
+			f.Least, f.Most = f.Value*(took-lost)/took, f.Value*took/(took-lost)
+		}
+		if stopsAll(run, reasons) {
+			f.Least = f.Value
 		}
 		if seconds := window / 1e9; run.Header.Mode == result.ModeOpen && name != "rate.received" && seconds > 0 {
 			asked := float64(run.Counters.Scheduled) / seconds
