@@ -40,12 +40,13 @@ most what unusable rounds add. --quick gives each cell one round, which decides 
 comparison. The default gives six or more, with windows as short as the figures allow.
 --full makes what a report worth citing needs, and takes hours.
 
-An INVALID run is not counted, and a run that is suspect at a percentile that a
-conclusion needs decides nothing, unless its figure is known to a tenth all the same. If
-there is such a run, its cell and the cells that it is compared with get another round
-after the others, at most --replace rounds; a cell without any usable run only if
---replace is given. Only verdicts decide this, never the figures. If a busy machine needs
-more, --resume of the finished study allows as many rounds again.
+An INVALID run is not counted, and a run that is suspect at a figure that a conclusion
+needs decides nothing, unless that is a rate, and pauses, steal or throttling took at
+most 2 % of the window. If there is such a run, its cell and the cells that it is
+compared with get another round after the others, at most --replace rounds; a cell
+without any usable run only if --replace is given. Only verdicts decide this, never the
+figures. If a busy machine needs more, --resume of the finished study allows as many
+rounds again.
 
 If a broker is not installed, the study reports how to install it, runs the rest, and
 leaves its cells empty. A cell that fails is left empty too. --only runs some of the

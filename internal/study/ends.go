@@ -258,9 +258,6 @@ func (f *Figure) stands(at end) (v float64, ok bool) {
 	return v, v > 0 && !math.IsInf(v, 0)
 }
 
-// narrow reports whether an unfit figure is known to a tenth.
-func (f *Figure) narrow() bool { return f.Least > 0 && f.Most <= 1.1*f.Least }
-
 // ends returns between which values the system's own figure of a round lies, whatever is not known
 // of it. own asks for the interval within the run in place of the value.
 func (f *Figure) ends(own bool) (least, most float64) {

@@ -51,6 +51,9 @@ type Figure struct {
 	// Beside says that the figure is unfit for something that is held against the figure itself, so
 	// that leaving out its round would select the others by their figures, too.
 	Beside bool
+	// Little says that the figure is a rate of whose window so little was taken that its round is useful to a comparison. The
+	// verdict alone decides that, never the figure.
+	Little bool
 	// Least and Most are between which values the system's own figure lies although the figure is
 	// unfit; infinite where that is not known. leastOwn and mostOwn are the same of its interval
 	// within the run.
@@ -186,6 +189,7 @@ func quotient(f, over, under Figure) Figure {
 	}
 	f.Value = over.Value / under.Value
 	f.Beside = over.Beside || under.Beside
+	f.Little = (over.Little || under.Little) && (over.Little || over.Unfit == "") && (under.Little || under.Unfit == "")
 	least, most := over.ends(false)
 	smallest, largest := under.ends(false)
 	if largest > 0 {

@@ -153,12 +153,12 @@ func (c *Cell) read(run *result.Run, name string, metric result.Metric) Figure {
 }
 
 // Spoilt reports whether the comparison t cannot use a run of the cell because of the machine
-// or of Sixnines, and not because of the system: then another run may be usable.
+// or of Sixnines, and not because of the system: then another run may be usable. Verdicts decide that, never figures.
 func (c *Cell) Spoilt(run *result.Run, t *Test) bool {
 	run = PartOf(run, t.Workload)
 	return run != nil && (invalidRun(run) || slices.ContainsFunc(t.Figures, func(name string) bool {
 		f := c.read(run, name, t.Metric)
-		return f.Missing == "" && f.Unfit != "" && !f.Selects && !f.Unsteady && !f.narrow()
+		return f.Missing == "" && f.Unfit != "" && !f.Selects && !f.Unsteady && !f.Little
 	}))
 }
 

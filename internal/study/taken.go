@@ -10,6 +10,10 @@ import (
 // verdict counts it so for percentiles.
 const recovers = 2
 
+// little is up to which share of the window may be taken from a rate that needs no other round. It is known to a tenth
+// then, if it is of the whole window.
+const little = 0.02
+
 // taken returns which share of the window the reasons took at most, what it takes to recover included, if all of
 // them are pauses or stolen time of which that is known. Several may be of the same time, so this is no less
 // than all together.
@@ -52,6 +56,7 @@ func (f *Figure) boundPlain(run *result.Run, name string) {
 		f.Least, f.Most = max(f.Low-share*window, 0), f.High
 		f.leastOwn, f.mostOwn = f.Least, f.Most
 	case "rate.sent", "rate.sender", "rate.received", "rate.bytes", "fill", "drain":
+		f.Little = share <= recovers*little
 		took := lasted(run, name)
 		lost := share * max(window, took)
 		if lost < took {

@@ -111,12 +111,43 @@ func TestDisturbedRatesDecide(t *testing.T) {
 			t.Errorf("%s: %s, want %s: %+v", tt.name, d.Verdict, tt.want, d.Tests[0])
 		}
 	}
+}
+
+// Whether a round is made again depends on what was taken from it, and on no figure of it: neither a slow round of many
+// seconds nor one that keeps near its schedule is kept where a faster one is not.
+func TestFiguresReplaceNoRounds(t *testing.T) {
 	c := &Cell{}
-	for share, want := range map[float64]bool{0: true, 0.02: false, 0.1: true} {
-		if got := c.Spoilt(stolen(100, share), &Test{Figures: []string{"rate.sent"}}); got != want {
-			t.Errorf("another round for %g of the window: %v", share, got)
+	spoilt := func(run *result.Run, figure string) bool { return c.Spoilt(run, &Test{Figures: []string{figure}}) }
+	for share, want := range map[float64]bool{0: true, 0.02: false, 0.03: true, 0.1: true} {
+		for _, rate := range []float64{10, 1000} {
+			if got := spoilt(stolen(rate, share), "rate.sent"); got != want {
+				t.Errorf("another round for %g of the window at %g/s: %v", share, rate, got)
+			}
+			run := stolen(rate, share)
+			run.Header.Mode, run.Summary.Throughput, run.Counters.Scheduled = result.ModeOpen, nil, 10_000
+			if got := spoilt(run, "rate.sent"); got != want {
+				t.Errorf("another round for %g of a schedule's window at %g/s: %v", share, rate, got)
+			}
+			run = stolen(1000, share)
+			run.Summary.Backlog = &result.Backlog{Filled: 2000, FillRate: rate, Drained: 2000, DrainRate: 200}
+			if got := spoilt(run, "drain/fill"); got != want {
+				t.Errorf("another round for %g of the window, filled at %g/s: %v", share, rate, got)
+			}
 		}
 	}
+	for _, ms := range []float64{1, 9000} {
+		if !spoilt(taking(ms, 0.01), "p50") {
+			t.Errorf("a latency of %v ms needs no other round", ms)
+		}
+	}
+}
+
+// taking is a run of 10 s with that p50 in ms, of which steal took a share.
+func taking(p50, share float64) *result.Run {
+	return spoilt(p50, func(s *result.Summary, _ *result.Distribution) {
+		s.End = 10e9
+		s.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: result.ReasonSteal, Share: share}}}
+	})
 }
 
 // What is left of a latency without all that pauses took of the window is never more than it was without them, in a
@@ -152,11 +183,7 @@ func TestTakenOffIsNeverTooLittle(t *testing.T) {
 		}
 	}
 	// The longer a message is on its way, the more is left.
-	wall := spoilt(1000, func(s *result.Summary, _ *result.Distribution) {
-		s.End = 10e9
-		s.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: result.ReasonSteal, Share: 0.01}}}
-	})
-	if f := Read(wall, "p50", ""); f.Least != 800e6 || f.Most != 1e9 {
+	if f := Read(taking(1000, 0.01), "p50", ""); f.Least != 800e6 || f.Most != 1e9 {
 		t.Errorf("%v to %v", f.Least, f.Most)
 	}
 }
