@@ -81,6 +81,7 @@ func (f *Figure) bound(run *result.Run, m result.Metric, d *result.Distribution,
 		}
 	}
 	took, takes := taken(all)
+	f.BySize = f.BySize || takes
 	smallest, largest, known := 0.0, math.Inf(1), false
 	if shifts {
 		smallest, largest, known = extremes(run, m, d, percent)

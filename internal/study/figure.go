@@ -48,9 +48,9 @@ type Figure struct {
 	// Cause says in words what makes the figure unfit, alike for all rounds that it concerns; empty
 	// where Unfit says it.
 	Cause string
-	// Beside says that the figure is unfit for something that is held against the figure itself, so
-	// that leaving out its round would select the others by their figures, too.
-	Beside bool
+	// BySize says that the figure is unfit for something that is held against the figure itself, or taken off it: leaving out its
+	// round where an end is not known would select the others by their figures, too.
+	BySize bool
 	// Little says that the figure is a rate of whose window so little was taken that its round is useful to a comparison. The
 	// verdict alone decides that, never the figure.
 	Little bool
@@ -188,7 +188,7 @@ func quotient(f, over, under Figure) Figure {
 		return f
 	}
 	f.Value = over.Value / under.Value
-	f.Beside = over.Beside || under.Beside
+	f.BySize = over.BySize || under.BySize
 	f.Little = (over.Little || under.Little) && (over.Little || over.Unfit == "") && (under.Little || under.Unfit == "")
 	least, most := over.ends(false)
 	smallest, largest := under.ends(false)
@@ -300,7 +300,7 @@ func (f *Figure) latency(run *result.Run, m result.Metric, d *result.Distributio
 	why := reaching(run.Summary.Verdict, m, upTo)
 	if suspect && len(why) > 0 {
 		f.Cause = "suspect (" + cause(why) + ")"
-		f.Beside = slices.ContainsFunc(why, judgedBeside)
+		f.BySize = slices.ContainsFunc(why, judgedBeside)
 	}
 	f.Unsteady = !f.Selects && suspect && len(why) > 0 && !slices.ContainsFunc(why, func(r result.Reason) bool { return r.Code != result.ReasonSteady })
 	f.bound(run, m, d, why, text, percent, suspect)

@@ -123,7 +123,7 @@ func (d *decider) column(s side, name string) (usable column, ok bool) {
 		case f.Missing == "" && f.Unfit != "" && !f.Unsteady && known && (!f.Selects || f.AtLeast):
 			usable[round] = v
 			d.stand(s)
-		case f.Selects, f.Missing == "" && f.Unfit != "" && f.Beside && !f.Unsteady:
+		case f.Selects, f.Missing == "" && f.Unfit != "" && f.BySize && !f.Unsteady:
 			chosen(at(round), f.why())
 		case f.Missing != "":
 			zero = append(zero, round)

@@ -53,10 +53,11 @@ func (f *Figure) boundPlain(run *result.Run, name string) {
 	window := float64(s.End)
 	switch name {
 	case "sender.pause", "unavailable", "recovered":
+		f.BySize = true
 		f.Least, f.Most = max(f.Low-share*window, 0), f.High
 		f.leastOwn, f.mostOwn = f.Least, f.Most
 	case "rate.sent", "rate.sender", "rate.received", "rate.bytes", "fill", "drain":
-		f.Little = share <= recovers*little
+		f.BySize, f.Little = true, share <= recovers*little
 		took := lasted(run, name)
 		lost := share * max(window, took)
 		if lost < took {

@@ -142,6 +142,32 @@ func TestFiguresReplaceNoRounds(t *testing.T) {
 	}
 }
 
+// Of rounds from which as much was taken, those of which something is left stay, and so do the others: a comparison of a
+// half that is slower than A and a half that is faster finds nothing.
+func TestTimeTakenSelectsNothing(t *testing.T) {
+	var x, y, pauses []*result.Run
+	for i := range 12 {
+		x, y = append(x, ms(500+float64(i))), append(y, taking([]float64{400, 1200}[i%2], 0.0225))
+		sent, long := result.Counters{Sent: 1}, int64([]float64{1, 4}[i%2]*1e9)
+		run := stolen(1000, 0.1)
+		run.Series = []result.Point{{Phase: result.PhaseMeasure, End: 1e9, Counters: sent}, {Phase: result.PhaseMeasure, Start: 1e9 + long, End: 2e9 + long, Counters: sent}}
+		pauses = append(pauses, run)
+	}
+	for _, test := range []string{"{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", "{kind: ratio, a: x/r-100, b: y/r-100, figures: [p50], at_most: 1}"} {
+		s := small(t, "      - "+test)
+		if d := Decide(outcome(t, s, Full, map[string][]*result.Run{"x/r-100": x, "y/r-100": y}))[0]; d.Verdict != Undecidable {
+			t.Errorf("%s: %s: %+v", test, d.Verdict, d.Tests[0])
+		}
+	}
+	for _, run := range append(pauses, y...) {
+		for _, name := range []string{"sender.pause", "p50"} {
+			if f := Read(run, name, ""); f.Missing == "" && !f.BySize {
+				t.Errorf("%s of %v, at least %v, may be left out", name, f.Value, f.Least)
+			}
+		}
+	}
+}
+
 // taking is a run of 10 s with that p50 in ms, of which steal took a share.
 func taking(p50, share float64) *result.Run {
 	return spoilt(p50, func(s *result.Summary, _ *result.Distribution) {
