@@ -64,3 +64,34 @@ func TestPublishedVerdicts(t *testing.T) {
 		}
 	}
 }
+
+// The article says that acks all is slower. Where it is shown to be so by less than there, the conclusion does not deny it.
+func TestTheAuthorsDirectionIsNotDenied(t *testing.T) {
+	s, err := Find("kafka-events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		by   float64 // acks all by acks 1
+		want Verdict
+	}{{1.27, Agrees}, {1.03, Agrees}, {1, Undecidable}, {0.97, Disagrees}} {
+		runs := map[string][]*result.Run{}
+		for i := range 24 {
+			p90 := 1 + 0.001*float64(i*7%24)
+			for name, factor := range map[string]float64{"acks-all/alone": tt.by, "acks-1/alone": 1, "acks-0/alone": 1} {
+				if name == "acks-all/alone" {
+					factor *= 1 + 0.001*float64(i%2*2-1)
+				}
+				r := ms(p90 * factor)
+				d := r.Summary.Histograms[result.DeliveryResponse]
+				d.Figures["90"], r.Header.Workload = d.Figures["50"], "event"
+				runs[name] = append(runs[name], r)
+			}
+		}
+		c := outcome(t, s, Default, runs)
+		i := slices.IndexFunc(s.Conclusions, func(c Conclusion) bool { return c.Name == "acks-cost" })
+		if got := Decide(c)[i]; got.Verdict != tt.want {
+			t.Errorf("acks all takes %v times as long: %s, want %s: %+v", tt.by, got.Verdict, tt.want, got.Tests)
+		}
+	}
+}
