@@ -8,6 +8,7 @@ import (
 	"sixnines/internal/judge"
 	"sixnines/internal/stats"
 	"sixnines/result"
+	"sixnines/semantics"
 )
 
 // reaching returns the reasons that make a percentile of a metric suspect or invalid.
@@ -169,7 +170,8 @@ func extremes(run *result.Run, m result.Metric, d *result.Distribution, percent 
 // anything: those that were later than the mean distance of two messages, and as many again
 // behind them, see [bunched]. Receive lag is taken off whatever messages it is of: if all but a
 // share v have at most b, then at most a share v less messages than are above a are above a − b. Messages
-// whose receive lag is not known, where it is of others, are among that share.
+// whose receive lag is not known are among that share, except where it is not known of any and a client library has
+// the connections: there it is the library's.
 func leastBesideLag(run *result.Run, m result.Metric, percent float64) (least, low float64) {
 	service := m.Service()
 	d, x := run.Summary.Histograms[service], run.Metrics[service]
@@ -200,7 +202,9 @@ func leastBesideLag(run *result.Run, m result.Metric, percent float64) (least, l
 		}
 	}
 	if lag == nil || lag.Total() == 0 {
-		off(0, 0)
+		if run.Header.Semantics.Client.Kind != semantics.Direct { // the library's connections, and its lag
+			off(0, 0)
+		}
 		return least, low
 	}
 	unknown += ends * receiveUnknown(run.Metrics[m])

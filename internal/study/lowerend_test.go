@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sixnines/result"
+	"sixnines/semantics"
 )
 
 // timed adds a metric with its histogram and published percentiles to a run.
@@ -188,6 +189,22 @@ func TestUnknownReceiveLagIsTakenOff(t *testing.T) {
 		run.Metrics[result.DeliveryResponse] = &result.Merged{Own: []result.OwnBand{{Count: 900}, {Count: 100, Unknown: unknown}}}
 		if least, _ := leastBesideLag(run, result.DeliveryResponse, 99); least < want || least > 1.1*want {
 			t.Errorf("%d unknown: p99 is %.0f ns at least, want about %.0f", unknown, least, want)
+		}
+	}
+}
+
+// Receive lag that is not known of any message is the library's where one has the connections. Where the driver has them, it
+// may be all that was measured, no less than where it is known of one message in a hundred.
+func TestReceiveLagUnknownOfAll(t *testing.T) {
+	for kind, want := range map[semantics.ClientKind]float64{semantics.Library: 100e3, semantics.Direct: 0} {
+		run := ms(1)
+		run.Header.Mode, run.Counters.Scheduled, run.Summary.End = result.ModeOpen, 1000, 1e9
+		run.Header.Semantics.Client.Kind = kind
+		timed(run, result.DeliveryService, slices.Repeat([]int64{100e3}, 1000))
+		timed(run, result.LagOwn, slices.Repeat([]int64{1}, 1000))
+		run.Metrics[result.DeliveryResponse] = &result.Merged{Own: []result.OwnBand{{Count: 1000, Unknown: 1000}}}
+		if least, _ := leastBesideLag(run, result.DeliveryResponse, 99); least < want || least > 1.1*want {
+			t.Errorf("%s: p99 is %.0f ns at least, want about %.0f", kind, least, want)
 		}
 	}
 }
