@@ -109,7 +109,7 @@ func (s *search) above() error {
 		return nil
 	}
 	top := rounded(min(overload*b.Fails, max(s.o.Most.Float(), b.Fails)))
-	if _, err := s.one(top, max(s.times[b.Fails], 1), FromAbove, &evidence{}); err != nil {
+	if _, _, err := s.one(top, max(s.times[b.Fails], 1), FromAbove, &evidence{}); err != nil {
 		return err
 	}
 	step := s.o.Within

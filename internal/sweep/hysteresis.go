@@ -33,14 +33,14 @@ func (s *search) hysteresis(rate, overload float64) error {
 	times := max(s.times[rate], 1)
 	alpha := 1 - s.o.Confidence
 	for pair := range hysteresisPairs {
-		fresh, err := s.one(rate, times, Confirming, &evidence{})
+		fresh, _, err := s.one(rate, times, Confirming, &evidence{})
 		if err != nil {
 			return err
 		}
-		if _, err := s.one(overload, times, FromAbove, &evidence{}); err != nil {
+		if _, _, err := s.one(overload, times, FromAbove, &evidence{}); err != nil {
 			return err
 		}
-		after, err := s.one(rate, times, FromAbove, &evidence{})
+		after, _, err := s.one(rate, times, FromAbove, &evidence{})
 		if err != nil {
 			return err
 		}

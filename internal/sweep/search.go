@@ -187,22 +187,23 @@ func (s *search) run() error {
 }
 
 // one makes one trial, adds it to the answer and the evidence, and returns errEnough after
-// MaxTrials.
-func (s *search) one(rate float64, times int, stage Stage, e *evidence) (Observation, error) {
+// MaxTrials. withdrawn says that the trial showed something and does not count because it was made again.
+func (s *search) one(rate float64, times int, stage Stage, e *evidence) (o Observation, withdrawn bool, err error) {
 	if len(s.answer.Trials) >= s.o.MaxTrials {
-		return Observation{}, errEnough
+		return Observation{}, false, errEnough
 	}
 	t := Trial{Rate: rateOf(rate), Times: times, Stage: stage}
-	o, err := s.measure(t)
-	if err != nil {
-		return o, err
+	if o, err = s.measure(t); err != nil {
+		return o, false, err
 	}
 	if stage == Confirming {
+		shown := o.Outcome
 		o = o.chosen()
+		withdrawn = o.Outcome != shown
 	}
 	s.answer.Trials = append(s.answer.Trials, Made{t, o})
 	e.add(o)
-	return o, nil
+	return o, withdrawn, nil
 }
 
 // decide repeats trials at a rate until enough reports true, trials contradict each other,
@@ -212,11 +213,11 @@ func (s *search) decide(rate float64, stage Stage, patience int, enough func(*ev
 	e := &evidence{}
 	times := max(s.times[rate], 1)
 	for e.trials < mostTrials && patience > 0 && !enough(e) && !e.contradictory() && e.generator < 2 {
-		o, err := s.one(rate, times, stage, e)
+		o, withdrawn, err := s.one(rate, times, stage, e)
 		if err != nil {
 			return e, err
 		}
-		if o.Outcome == judge.Undecided && o.Limit != Generator && len(o.Attempts) == 0 {
+		if o.Outcome == judge.Undecided && o.Limit != Generator && !withdrawn {
 			if times == s.o.MaxTimes {
 				patience--
 			}

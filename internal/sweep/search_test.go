@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -225,6 +226,34 @@ func TestSearchDoesNotRestOnTrialsMadeAgain(t *testing.T) {
 			if m.Stage == Confirming && m.Times != 1 {
 				t.Errorf("%s: a confirming trial is longer than the one before, which was made again: %+v", name, m.Trial)
 			}
+		}
+	}
+}
+
+// A trial that is undecided by itself is followed by a longer one also if it was made again, as when its file was lost: the search
+// takes the same course, at each stage.
+func TestSearchKeepsItsCourse(t *testing.T) {
+	for _, stage := range []Stage{FromBelow, FromAbove, Confirming} {
+		var courses [2][]Trial
+		for i, again := range [2][]result.Attempt{nil, {{Ending: result.AttemptLost}}} {
+			withIt := 0
+			a, err := Search(func(t Trial) (Observation, error) {
+				o, err := sharp(5000, Latency)(t)
+				if t.Stage == stage && t.Times < 4 {
+					withIt++
+					o = Observation{Outcome: judge.Undecided, Found: "too short", Attempts: again}
+				}
+				return o, err
+			}, SearchOptions{})
+			if err != nil || withIt == 0 {
+				t.Fatalf("%s: %d trials, %v", stage, withIt, err)
+			}
+			for _, m := range a.Trials {
+				courses[i] = append(courses[i], m.Trial)
+			}
+		}
+		if !slices.Equal(courses[0], courses[1]) {
+			t.Errorf("%s: %v, and with lost files %v", stage, courses[0], courses[1])
 		}
 	}
 }
