@@ -75,11 +75,12 @@ func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	same, err := controlPairs(controls[0], controls[1], beside)
+	same, again, err := controlPairs(controls[0], controls[1], beside)
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	everyone, left, ab := couples(sets)
+	again = append(remade(everyone), again...)
 	var aside []Replaced
 	if ab {
 		everyone, aside = replaced(everyone)
@@ -88,7 +89,7 @@ func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.
 	c := &Comparison{Workload: cmp.Or(sets[0][0].Header.Workload, sets[1][0].Header.Workload), Background: isBackground(sets), Kind: KindSets, MinEffect: o.MinEffect, Confidence: Confidence, P: 1, Left: append(left, unfit...),
 		A: setOf(0, sets[0], len(pairs)), B: setOf(1, sets[1], len(pairs)),
 		Differences: []Difference{}, Pairs: []Pair{}, SuspectReasons: suspectReasons(pairs), Metrics: []Metric{}, Regressions: []string{}}
-	c.Replaced, c.Remade = aside, remade(everyone)
+	c.Replaced, c.Remade = aside, again
 	if c.Left == nil {
 		c.Left = []Left{}
 	}

@@ -94,7 +94,8 @@ type Comparison struct {
 	// Replaced are pairs of an ab that had an INVALID run and were measured again; they are
 	// in no figure.
 	Replaced []Replaced `json:"replaced,omitempty"`
-	// Remade are pairs with a run that was made again after it had failed or was ended early.
+	// Remade are pairs with a run that was made again, whatever the ending of the attempt before it, also replaced ones and
+	// those with A on both sides.
 	Remade         []Replaced      `json:"remade,omitempty"`
 	Left           []Left          `json:"left_out"`
 	SuspectReasons []SuspectReason `json:"doubts"`
@@ -166,6 +167,8 @@ type Replaced struct {
 	Pair int    `json:"pair"`
 	By   int    `json:"by"`  // the pair that was made instead; Pair itself if it was made again
 	Why  []Left `json:"why"` // its INVALID runs, or those that were made again
+	// Control says that the pair has A on both sides.
+	Control bool `json:"control,omitempty"`
 }
 
 // Left is a run that is left out of all pairs.
@@ -173,8 +176,12 @@ type Left struct {
 	Side string `json:"side"` // "A" or "B"
 	Run  string `json:"run"`
 	Why  string `json:"why"`
-	// Partner says that the run itself can be used, but its partner cannot.
+	// Partner says that the run itself can be used, but its partner cannot; of a run that was made again, that it was
+	// only because its partner was.
 	Partner bool `json:"partner,omitempty"`
+	// Chosen says of a run that was made again that somebody may have chosen to: an attempt at it was stopped, ended early or
+	// killed, or lost its file.
+	Chosen bool `json:"chosen,omitempty"`
 	// Overloaded says that the run is in no figure because the system did not carry its
 	// load. A gate counts that as a failure of the system.
 	Overloaded bool `json:"overloaded,omitempty"`

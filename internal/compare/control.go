@@ -47,22 +47,24 @@ func withoutControls(runs []*result.Run) (rest, controls []*result.Run) {
 	return rest, controls
 }
 
-// controlPairs pairs the runs of control pairs, given by side.
-func controlPairs(a, b []*result.Run, beside map[*result.Run][]*result.Run) ([]couple, error) {
+// controlPairs pairs the runs of control pairs, given by side, and returns those that can be used, and those with a run that was
+// made again.
+func controlPairs(a, b []*result.Run, beside map[*result.Run][]*result.Run) (pairs []couple, again []Replaced, err error) {
 	if len(a) == 0 || len(b) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	sets, err := sides(a, b, beside)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all, _, ab := couples(sets)
 	if !ab {
-		return nil, nil
+		return nil, nil, nil
 	}
+	again = remade(all)
 	all, _ = replaced(all)
-	pairs, _ := fitOnes(all)
-	return pairs, nil
+	pairs, _ = fitOnes(all)
+	return pairs, again, nil
 }
 
 // control describes the control pairs by the figures that are judged, unless none exist and none are needed.

@@ -37,7 +37,7 @@ const (
 	OfCorrupted  Subject = "corrupted"
 	OfRate       Subject = "rate_kept" // sent ÷ due
 	OfLeftOut    Subject = "left_out"  // runs that are in no pair
-	OfReplaced   Subject = "replaced"  // pairs that were INVALID and made again
+	OfReplaced   Subject = "replaced"  // pairs that were replaced or made again
 	OfPairs      Subject = "pairs"     // whether the pairs are enough
 )
 
@@ -243,14 +243,20 @@ func (c *Comparison) leftOut() *Judged {
 		Text: fmt.Sprintf("%s left out (A %d, B %d) could have changed the answer: %s", spell.Plural(n[0]+n[1], "run"), n[0], n[1], strings.Join(texts, "; "))}
 }
 
-// replacedOnes is undecided if one side was INVALID, or failed or was ended early, so much more
-// often than the other that the side itself may be the reason: what was made instead is then a
-// biased selection of its runs. Else it is nil.
+// replacedOnes is undecided if somebody may have chosen to make a run of a pair again, since what its attempt showed is not
+// known; or if one side was INVALID, or failed, so much more often than the other that the side itself may be the reason: what was
+// made instead is then a biased selection of its runs. Else it is nil.
 func (c *Comparison) replacedOnes() *Judged {
+	if j := c.chosenOnes(); j != nil {
+		return j
+	}
 	var s signs
 	for _, r := range slices.Concat(c.Replaced, c.Remade) {
+		if r.Control {
+			continue
+		}
 		of := func(side string) bool {
-			return slices.ContainsFunc(r.Why, func(l Left) bool { return l.Side == side })
+			return slices.ContainsFunc(r.Why, func(l Left) bool { return l.Side == side && !l.Partner })
 		}
 		switch a, b := of("A"), of("B"); {
 		case b && !a:
@@ -267,4 +273,21 @@ func (c *Comparison) replacedOnes() *Judged {
 	}
 	return &Judged{Of: OfReplaced, Answer: Open, Cause: Excluded, Better: s.better, Worse: s.worse, P: p,
 		Text: fmt.Sprintf("pairs were replaced or made again in which only A was INVALID or failed %d times and only B %d times (p = %.2g): the side itself may be the reason, so what was made instead may be a biased selection", s.better, s.worse, p)}
+}
+
+// chosenOnes is undecided if somebody may have chosen to make a run of a pair again, on either side or both; nil if nobody may.
+func (c *Comparison) chosenOnes() *Judged {
+	n, example := 0, ""
+	for _, r := range c.Remade {
+		if i := slices.IndexFunc(r.Why, func(l Left) bool { return l.Chosen }); i >= 0 {
+			if n++; n == 1 {
+				example = fmt.Sprintf("%s of pair %d %s", r.Why[i].Side, r.Pair, r.Why[i].Why)
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return &Judged{Of: OfReplaced, Answer: Open, Cause: Excluded,
+		Text: fmt.Sprintf("%s made again could have changed the answer, whose first attempts may have been ended because of what they showed; only a new comparison decides (%s)", spell.Plural(n, "pair"), example)}
 }

@@ -324,6 +324,45 @@ func TestMadeAgainOnOneSide(t *testing.T) {
 	}
 }
 
+// Pairs that somebody may have chosen to make again decide nothing, on which side ever: pairs whose runs were made at once and
+// killed have such an attempt on both sides. A run that failed has a partner without one of its own.
+func TestMadeAgainByChoice(t *testing.T) {
+	ends := func(ending string) []result.Attempt { return []result.Attempt{{Ending: ending}} }
+	for name, tt := range map[string]struct {
+		attempts [2][]result.Attempt // of the pair
+		pairs    int                 // that have them
+		control  bool                // these are of A beside A
+		want     Answer
+	}{
+		"both killed":               {[2][]result.Attempt{ends(result.AttemptKilled), ends(result.AttemptKilled)}, 1, false, Open},
+		"both stopped":              {[2][]result.Attempt{ends(result.AttemptStopped), ends(result.AttemptStopped)}, 1, false, Open},
+		"one cut, all pairs":        {[2][]result.Attempt{ends(result.AttemptPartner), ends(result.AttemptCut)}, 6, false, Open},
+		"one lost":                  {[2][]result.Attempt{ends(result.AttemptLost), ends(result.AttemptPartner)}, 1, false, Open},
+		"killed, failed later":      {[2][]result.Attempt{nil, append(ends(result.AttemptKilled), ends(result.AttemptFailed)...)}, 1, false, Open},
+		"killed beside A":           {[2][]result.Attempt{ends(result.AttemptKilled), ends(result.AttemptKilled)}, 1, true, Open},
+		"both failed, all pairs":    {[2][]result.Attempt{ends(result.AttemptFailed), ends(result.AttemptFailed)}, 6, false, NotWorse},
+		"B failed, few pairs":       {[2][]result.Attempt{ends(result.AttemptPartner), ends(result.AttemptFailed)}, 3, false, NotWorse},
+		"B failed, all pairs":       {[2][]result.Attempt{ends(result.AttemptPartner), ends(result.AttemptFailed)}, 6, false, Open},
+		"A2 failed in all beside A": {[2][]result.Attempt{ends(result.AttemptPartner), ends(result.AttemptFailed)}, 6, true, NotWorse},
+	} {
+		a, b := steady(12, 1, func(side, n int, r *result.Run) {
+			x := &result.Trial{Set: "s", Kind: result.TrialAB, Arm: string(rune('A' + side)), Pair: n + 1, Index: n + 1, Control: n >= 6}
+			first := 0
+			if tt.control {
+				first = 6
+			}
+			if r.Header.Trial = x; n >= first && n < first+tt.pairs {
+				x.Attempts = tt.attempts[side]
+			}
+			r.Header.Scenario = fmt.Appendf(nil, `{"x":%d}`, side)
+		})
+		c := compared(t, a, b, standard())
+		if c.Gate.Answer != tt.want || len(c.Remade) != tt.pairs || tt.want == Open && len(c.Gate.Of(Open)) != 1 {
+			t.Errorf("%s: %+v, %+v", name, c.Gate, c.Remade)
+		}
+	}
+}
+
 // atLeast makes percentiles lower bounds, as unresolved messages do.
 func atLeast(d *result.Distribution, percentiles ...string) {
 	d.MaxAtLeast = true

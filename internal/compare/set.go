@@ -229,7 +229,9 @@ func remade(all []couple) (out []Replaced) {
 		x := Replaced{Pair: c.number, By: c.number}
 		for i, r := range c.runs {
 			if t := r.Header.Trial; t != nil && len(t.Attempts) > 0 {
-				x.Why = append(x.Why, Left{Side: side(i), Run: r.name(), Why: judge.Again(t.Attempts)})
+				failed := slices.ContainsFunc(t.Attempts, func(a result.Attempt) bool { return a.Ending != result.AttemptPartner })
+				x.Why = append(x.Why, Left{Side: side(i), Run: r.name(), Why: judge.Again(t.Attempts), Partner: !failed, Chosen: judge.Chosen(t.Attempts)})
+				x.Control = t.Control
 			}
 		}
 		if len(x.Why) > 0 {

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sixnines/internal/spell"
@@ -90,4 +91,12 @@ func Again(attempts []result.Attempt) string {
 		text += " (" + last.Error + ")"
 	}
 	return text
+}
+
+// Chosen reports whether somebody may have ended an attempt, or removed its result, because of what it showed: it was
+// stopped, ended early or killed, or lost its file. A run that fails chooses nothing, and neither does the partner of another.
+func Chosen(attempts []result.Attempt) bool {
+	return slices.ContainsFunc(attempts, func(a result.Attempt) bool {
+		return a.Ending != result.AttemptFailed && a.Ending != result.AttemptPartner
+	})
 }

@@ -293,7 +293,11 @@ func replacedTexts(c *compare.Comparison) []string {
 	var again []string
 	for _, r := range c.Remade {
 		for _, w := range r.Why {
-			again = append(again, fmt.Sprintf("%s of pair %d %s", w.Side, r.Pair, plain(w.Why)))
+			pair := fmt.Sprintf("pair %d", r.Pair)
+			if r.Control {
+				pair += ", A on both sides,"
+			}
+			again = append(again, fmt.Sprintf("%s of %s %s", w.Side, pair, plain(w.Why)))
 		}
 	}
 	if len(c.Replaced) == 0 {
