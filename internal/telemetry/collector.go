@@ -85,6 +85,9 @@ func (l *load) collect(to chan<- prometheus.Metric) {
 	}
 	for _, name := range counterNames() {
 		n, _ := l.counters.Named(name)
+		if name == "corrupted" { // it falls when the whole message comes, which no counter may
+			n = l.counters.Damaged()
+		}
 		to <- prometheus.MustNewConstMetricWithCreatedTimestamp(family(name+"_total", "The counter "+name+" of the measured window, see docs/reference.md."),
 			prometheus.CounterValue, float64(n), h.Started, h.ID, h.Workload)
 	}

@@ -285,3 +285,20 @@ func BenchmarkInterval(b *testing.B) {
 		})
 	}
 }
+
+// A message that came damaged and then whole is no longer corrupted, but what is exported as a counter does not fall.
+func TestCorruptedDoesNotFall(t *testing.T) {
+	live := NewLive()
+	s, err := Listen("127.0.0.1:0", live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() // what it says is of no interest here
+	live.Begin([]result.Header{testRun().Workloads[0].Header})
+	for _, c := range []result.Counters{{Received: 7, Corrupted: 3}, {Received: 1, Corrupted: -1, CorruptedCopies: 1, Duplicated: 1}} {
+		live.Interval(&result.Interval{Phase: result.PhaseMeasure, Workload: "events", Counters: c}, func(func(result.Metric, int64, int64, int64)) {})
+		if n := scrape(t, s, false)["sixnines_corrupted_total"].GetMetric()[0].GetCounter().GetValue(); n != 3 {
+			t.Errorf("%v corrupted, want 3", n)
+		}
+	}
+}
