@@ -33,7 +33,7 @@ type ReadBack struct {
 	Unmeasured int64 `json:"unmeasured,omitempty"`
 
 	Kept      int64 `json:"kept"`       // acknowledged and kept
-	LostAcked int64 `json:"lost_acked"` // acknowledged and not kept: lost
+	LostAcked int64 `json:"lost_acked"` // acknowledged and not kept: lost, unless it came damaged with its number
 	// Removed were acknowledged and are not kept, in places where the broker removes messages that
 	// were not consumed: by a limit, or as it hands them out. Whether they are lost is not known.
 	Removed int64 `json:"removed,omitempty"`
@@ -78,7 +78,8 @@ func (r *ReadBack) Doubt() int64 {
 }
 
 // LostAcked returns between which numbers that of the acknowledged messages lies that are lost: as read back,
-// and where the broker keeps nothing that could be, as delivered. With neither it may be each of them.
+// and where the broker keeps nothing that could be, as delivered. With neither it may be each of them. What came
+// damaged with its number may be one that seems lost, unless a log without damage lacks that.
 func (r *Run) LostAcked() (least, most int64) { return lostAcked(r.ReadBack, &r.Counters) }
 
 // LostAcked is [Run.LostAcked] of a summary.
@@ -87,11 +88,15 @@ func (s *Summary) LostAcked() (least, most int64) { return lostAcked(s.ReadBack,
 func lostAcked(b *ReadBack, c *Counters) (least, most int64) {
 	switch {
 	case b != nil && (b.Outcome == ReadBackDone || b.Outcome == ReadBackPartly):
-		least = b.LostAcked
+		least, most = b.LostAcked-c.CorruptedUnplaced, b.LostAcked
 		if b.Whole {
-			least = max(least, b.NotInLog)
+			gone := b.NotInLog
+			if b.Corrupted > 0 {
+				gone -= c.CorruptedUnplaced
+			}
+			least, most = max(least, gone), max(most, b.NotInLog)
 		}
-		return least, least + b.Doubt()
+		return max(0, least), most + b.Doubt()
 	case c.Expected == 0:
 		return c.LostAcked, max(c.LostAcked, c.Acked)
 	}

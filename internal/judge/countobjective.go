@@ -69,8 +69,8 @@ func lostTally(run *result.Run) (t tally) {
 	b := run.ReadBack
 	t.least, t.most = run.LostAcked()
 	t.text = "the count is " + spell.Count(t.least)
-	if b != nil && b.Whole && b.NotInLog > b.LostAcked {
-		t.text += fmt.Sprintf("; %s of them were delivered but are gone from the broker's log", spell.Count(b.NotInLog-b.LostAcked))
+	if b != nil && b.Whole && t.least > b.LostAcked {
+		t.text += fmt.Sprintf("; %s of them were delivered but are gone from the broker's log", spell.Count(t.least-b.LostAcked))
 	}
 	switch {
 	case b == nil && run.Counters.Expected == 0:
@@ -83,6 +83,8 @@ func lostTally(run *result.Run) (t tally) {
 		t.why = "nothing consumed them, and the broker keeps nothing that could be read back"
 	case b.Outcome == result.ReadBackNothingKept:
 		t.why = "they were acknowledged and had not been delivered when the run ended, and the broker keeps nothing that could be read back; a longer drain waits for it"
+	case b.Decided():
+		t.why = unplaced
 	case b.Unread == 0 && b.Removed > 0:
 		t.why = "the broker removes messages by a limit or as it hands them out"
 	default:

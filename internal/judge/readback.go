@@ -7,12 +7,13 @@ import (
 	"sixnines/result"
 )
 
-// lostAcked returns how many acknowledged messages are known to be lost: by what was read back, and where
-// that is not known by what later messages have overtaken.
+// lostAcked returns how many acknowledged messages are known to be lost, without those that were delivered and are gone
+// from a log: by what was read back, and where that is not known by what later messages have overtaken.
 func lostAcked(run *result.Run) int64 {
 	n := run.Counters.LostAcked
 	if b := run.ReadBack; b != nil {
-		n = max(n, b.LostAcked)
+		least, _ := run.LostAcked()
+		n = max(n, min(least, b.LostAcked))
 	}
 	return n
 }
@@ -20,15 +21,19 @@ func lostAcked(run *result.Run) int64 {
 // lostReasons are what is known of acknowledged messages that were not delivered, or are not kept.
 func lostReasons(run *result.Run) (found []result.Reason) {
 	c, b := &run.Counters, run.ReadBack
-	if n := lostAcked(run); n > 0 {
+	n := lostAcked(run)
+	if n > 0 {
 		text := fmt.Sprintf("the broker lost %s that it had acknowledged", spell.Plural(n, "message"))
-		if l := lostOf(b); l != nil && l.Count > l.Undated {
+		if l := lostOf(b); l != nil && l.Count > l.Undated && l.Count <= n {
 			text += fmt.Sprintf(", from %s to %s into the window", span(l.First), span(l.Last))
 		}
 		found = append(found, note(result.ReasonLostAcked, text)...)
 	}
-	if g := goneOf(b); g != nil && b.NotInLog > b.LostAcked {
-		found = append(found, note(result.ReasonLostAcked, fmt.Sprintf("the broker's log has lost %s that it had acknowledged, including those that consumers had already received", spell.Plural(b.NotInLog, "message")))...)
+	if gone, _ := run.LostAcked(); goneOf(b) != nil && gone > b.LostAcked {
+		found = append(found, note(result.ReasonLostAcked, fmt.Sprintf("the broker's log has lost %s that it had acknowledged, including those that consumers had already received", spell.Plural(gone, "message")))...)
+	}
+	if b != nil && b.LostAcked > n {
+		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("%s acknowledged, not delivered whole and not kept: it is not known which of them are lost, because messages came damaged with their numbers", spell.Plural(b.LostAcked-n, "message")))...)
 	}
 	switch {
 	case b != nil && b.Unread > 0 && b.Outcome != result.ReadBackNothingKept:

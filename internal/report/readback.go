@@ -41,10 +41,15 @@ func readBackLines(s *subject) []entryText {
 		add(b.Kept, "kept", count(b.Kept), "acknowledged, not delivered in time, and still at the broker: late, not lost")
 	}
 	if lost := lostCount(s); lost != "" && (acked > 0 || b.LostAcked > 0) {
+		means := "neither delivered nor kept: the guarantee is violated"
+		if least, _ := s.sum.LostAcked(); least < b.LostAcked {
+			lost = count(least) + " to " + lost
+			means = "neither delivered whole nor kept: it is not known which are lost, because messages came damaged with their numbers"
+		}
 		if b.LostAcked > 0 {
 			lost += acknowledgedWhen(b.Lost)
 		}
-		out = append(out, entryText{"lost although acknowledged", lost, "neither delivered nor kept: the guarantee is violated"})
+		out = append(out, entryText{"lost although acknowledged", lost, means})
 	}
 	add(b.Removed, "removed or lost", count(b.Removed), "acknowledged, not delivered and not kept, at a broker that removes messages at a limit or when it delivers them")
 	add(b.Dropped, "dropped by a limit", count(b.Dropped), "acknowledged, not delivered, and among the oldest messages, as many of which a limit of the broker has removed: not lost by it")

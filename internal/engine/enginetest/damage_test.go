@@ -154,6 +154,59 @@ phases: {warmup: 0s, duration: 1s, drain: 500ms}
 	}
 }
 
+// queueing is a driver whose broker keeps messages in queues, which are empty when they are read back: consumers
+// have acknowledged all.
+type queueing struct{ driver.Driver }
+
+// Open implements driver.Driver.
+func (d queueing) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	s, err := d.Driver.Open(ctx, t)
+	return queueingSession{s}, err
+}
+
+type queueingSession struct{ driver.Session }
+
+// Places implements driver.BackReader.
+func (queueingSession) Places(t driver.Topology) (all []driver.Place, err error) {
+	for _, topic := range t.Topics {
+		all = append(all, driver.Place{Topic: topic})
+	}
+	return all, nil
+}
+
+// ReadBack implements driver.BackReader.
+func (queueingSession) ReadBack(context.Context, driver.Place, driver.Take) (driver.Reading, error) {
+	return driver.Reading{Until: driver.ReadToCount}, nil
+}
+
+// What a queue has handed out damaged with its number is not known to be lost, though reading back finds it gone.
+func TestUnplacedDamageIsNoLossReadBack(t *testing.T) {
+	r := Verified(t, Load{Change: func(e *driver.Entry) { e.Driver = queueing{e.Driver} }, Scenario: `
+target: {options: {ack: broker, keep: true, delay: 1ms, corrupt: 20, corrupt_where: head}}
+workload: {rate: 100/s}
+phases: {warmup: 0s, duration: 2s, drain: 500ms, read_back: 5s}
+`})
+	b, c := r.ReadBack, r.Summary.Counters
+	if c.CorruptedUnplaced == 0 || b.LostAcked != c.CorruptedUnplaced || c.Missing != 0 {
+		t.Fatalf("%+v, %+v", c, b)
+	}
+	if least, most := r.LostAcked(); least != 0 || most != b.LostAcked {
+		t.Errorf("%d to %d are lost, want 0 to %d", least, most, b.LostAcked)
+	}
+	for _, reason := range r.Summary.Verdict.Reasons {
+		if reason.Code == result.ReasonLostAcked {
+			t.Error(reason.Text)
+		}
+	}
+	o, err := scenario.ParseObjective("lost_acked == 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := judge.Decide(r, o); d.Outcome != judge.Undecided {
+		t.Errorf("%s: %s", d.Outcome, d.Text)
+	}
+}
+
 // A damaged copy ends nobody's wait: the drain goes on until what is still on its way has come.
 func TestDamagedCopiesDoNotEndTheDrain(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
