@@ -75,19 +75,22 @@ func (f *forgotten) undelivered(st *stream.Stream, ledger *integrity.Ledger, ove
 			f.keep.record.Unread += nacked + open
 		}
 		f.total.MissingNacked += nacked
+		acked := acknowledged(st, g, open)
 		gone := overtaken && g.To <= newest
-		switch {
-		case st.Acked == nil || !whole(st.Acked, g):
-			f.total.MissingUnknown += open
-			gone = gone && !f.Flow.Acked
-		case gone && proves && late == 0:
-			f.total.LostAcked += open
-		default:
-			f.total.Undelivered += open
-			gone = gone && late == 0
+		none := int64(0) // of those that are no backlog
+		if f.total.MissingUnknown += open - acked; gone && !f.Flow.Acked {
+			none = open - acked
 		}
-		if gone && f.Flow.Timed {
-			f.lost[(at-f.Start.Load())/int64(recorder.Slot)] += open
+		if gone = gone && late == 0; gone {
+			none += acked
+		}
+		if gone && proves {
+			f.total.LostAcked += acked
+		} else {
+			f.total.Undelivered += acked
+		}
+		if none > 0 && f.Flow.Timed {
+			f.lost[(at-f.Start.Load())/int64(recorder.Slot)] += none
 		}
 	}
 	return absent
@@ -112,10 +115,18 @@ func (f *forgotten) censor(st *stream.Stream, g integrity.Gap, at, n int64) {
 	f.last[key] = max(f.last[key], n)
 }
 
-// whole reports whether a ledger has all numbers of a gap of another one.
-func whole(l *integrity.Ledger, g integrity.Gap) bool {
-	for range l.Missing(g.From, g.To) {
-		return false
+// acknowledged returns how many of open messages in a gap, which were neither refused nor received, are acknowledged at
+// least: those that were not answered may all be among them.
+func acknowledged(st *stream.Stream, g integrity.Gap, open int64) int64 {
+	if st.Acked == nil {
+		return 0
 	}
-	return len(l.Gaps(g.From, g.To)) == 0
+	unanswered := -among(&st.Nacked, g) - among(&st.Rejected, g)
+	for range st.Acked.Missing(g.From, g.To) {
+		unanswered++
+	}
+	for _, x := range st.Acked.Gaps(g.From, g.To) {
+		unanswered += x.Missing
+	}
+	return max(0, open-max(0, unanswered))
 }
