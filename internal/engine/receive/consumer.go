@@ -221,14 +221,15 @@ func (c *Consumer) observe(m *message, now int64) {
 		if received >= 0 {
 			c.shard.Value(recorder.LagReceive, received)
 		}
-		respond := func(id recorder.ID, v int64) {
+		respond := func(id recorder.ID, v int64) int64 {
 			own, received := own, received
 			if m.shifted {
 				v, own, received = apart(v, own, received)
 			}
 			c.shard.Response(id, v, own, received, due)
+			return v
 		}
-		respond(c.plan.Flow.Response, response)
+		response = respond(c.plan.Flow.Response, response)
 		if response > c.tail.Floor.Load() {
 			c.tail.Offer(&observe.Exemplar{Value: response, Intended: m.Intended, Sent: m.sent, Done: now, Own: own,
 				Seq: m.Sequence, Stream: m.Stream, Consumer: c.number(), Partition: int32(m.partition)})
