@@ -312,7 +312,7 @@ func (env *Env) readRun(file string) (*result.Run, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, wrongUsage("sixnines run writes results, by default into results/", "%s does not exist", file)
 	case errors.Is(err, result.ErrFormat) && beginsAsResult(env.path(file)):
-		return nil, failed("it was damaged after it was written: take it from a copy, or make the run again; sixnines verify checks those beside it", err)
+		return nil, wrongUsage("it was damaged after it was written: take it from a copy, or make the run again; sixnines verify checks those beside it", "%w", err)
 	case errors.Is(err, result.ErrFormat):
 		return nil, wrongUsage("name a .jsonl file that sixnines run wrote, by this version or an older one", "%w", err)
 	case err != nil:
