@@ -57,7 +57,8 @@ func (c *Course) blur(i int) float64 {
 // At returns how far the raw clock was ahead at an instant, within ± bound, and how much it gained then, as a share. ok is false before the
 // second reading and outside of them. Between two readings the clock is taken to be on the line through them. If its rate
 // changed once there, or in a stretch beside it, it is away from that line by at most a quarter of the stretch times the change, which the
-// stretches on both sides show; else by what the slew allows.
+// stretches on both sides show; else by what the slew allows. The three stretches together must be that short: of a long one
+// beside it the slope is a mean of several rates, and need not be the one at the border.
 func (c *Course) At(at int64) (ahead, bound int64, slope float64, ok bool) {
 	n := len(c.all)
 	if n < 2 || at < c.all[0].At || at > c.all[n-1].At {
@@ -71,7 +72,7 @@ func (c *Course) At(at int64) (ahead, bound int64, slope float64, ok bool) {
 	length := float64(b.At - a.At)
 	slope = c.slope(i)
 	bend := max(mostSlew, math.Abs(slope)) * length / 2
-	if i > 0 && i+2 < n && length <= oneKink {
+	if i > 0 && i+2 < n && c.all[i+2].At-c.all[i-1].At <= oneKink {
 		bend = min(bend, (math.Abs(c.slope(i+1)-c.slope(i-1))+c.blur(i-1)+c.blur(i+1))*length/4)
 	}
 	return a.Ahead + int64(math.Round(slope*float64(at-a.At))), int64(math.Ceil(bend)) + (max(a.Width, b.Width)+1)/2 + 1, slope, true

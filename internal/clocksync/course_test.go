@@ -50,6 +50,29 @@ func TestCourse(t *testing.T) {
 	}
 }
 
+// A short stretch between long ones: these have the same mean rate, and the rate changes in it all the same.
+func TestCourseBesideLongStretches(t *testing.T) {
+	truth := func(at int64) int64 { // ± 400 ppm, changed at 1 s, 2.2 s and 3.4 s
+		sum, rate, from := int64(0), int64(400), int64(0)
+		for _, kink := range []int64{1e9, 2.2e9, 3.4e9, 1e10} {
+			sum += rate * (min(max(at, from), kink) - from) / 1e6
+			rate, from = -rate, kink
+		}
+		return sum
+	}
+	const width = 100
+	var c Course
+	for _, at := range []int64{0, 2e9, 2.4e9, 4.4e9} {
+		c.Add(Reading{at, truth(at), width})
+	}
+	for at := int64(2e9); at <= 2.4e9; at += 1e7 {
+		ahead, bound, _, ok := c.At(at)
+		if wrong := ahead - truth(at); !ok || max(wrong, -wrong) > bound {
+			t.Fatalf("at %d it is %d ± %d, and the truth is %d", at, ahead, bound, truth(at))
+		}
+	}
+}
+
 func TestCourseIsNotKnown(t *testing.T) {
 	var c Course
 	c.Add(Reading{At: 5, Ahead: 1})
