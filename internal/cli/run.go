@@ -223,7 +223,7 @@ func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry,
 	show.close()
 	if records != nil {
 		if lost := records.close(); lost != nil {
-			err = errors.Join(err, lost) // a verdict is worthless without the records
+			err = errors.Join(lost, err) // it is why the run was stopped, and a verdict is worthless without the records
 		}
 	}
 	if run == nil {
