@@ -89,7 +89,7 @@ func layers() []layer {
 		{"faults", "internal/faults", "basics contract files actions brokers network", "what happens to a broker during a run is done by what started it; the engine knows no broker"},
 
 		{"merge", "internal/fleet/merge", "words basics files writing schedule judge encodings", "agents' results are merged from their records alone, so that anyone can do it again"},
-		{"fleetrun", "internal/fleet/fleetrun", "words basics contract files writing schedule encodings measuring engine prober actions window merge fleet", "a run on a fleet joins the engine, the probe, the control plane and merging, which do not know each other; the coordinator does what happens to brokers as the engine does"},
+		{"fleetrun", "internal/fleet/fleetrun", "words basics contract files writing schedule encodings measuring judge engine prober actions window merge fleet", "a run on a fleet joins the engine, the probe, the control plane and merging, which do not know each other; the coordinator does what happens to brokers as the engine does"},
 		{"fleet", "internal/fleet/...", "words basics contract files fleet", "a fleet carries plans and records, and knows neither how a run measures nor how it is judged"},
 
 		{"selftest", "internal/selftest", "words basics contract files schedule measuring judge engine reports nullbroker brokers encodings", "the self-test needs no driver but its own"},

@@ -36,6 +36,15 @@ func TestACoordinatorDiesAfterMerging(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	records := filepath.Join(result.AgentsDir(c.File), before.Header.Fleet.Agents[0].Name+".jsonl")
+	files := map[string]string{c.File: "", records: ""}
+	for name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(text)
+	}
 
 	attach := func(file string) (*Collector, error) {
 		again := &Collector{File: file, Whole: merge.Whole{Tool: tool()}}
@@ -63,6 +72,11 @@ func TestACoordinatorDiesAfterMerging(t *testing.T) {
 	}
 	for _, p := range judge.Verify(run, tool()) {
 		t.Error(p)
+	}
+	for name, text := range files { // the first coordinator knew more than this one
+		if now, err := os.ReadFile(name); err != nil || string(now) != text {
+			t.Errorf("%s was written again: %v", name, err)
+		}
 	}
 	f.idle()
 }
