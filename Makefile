@@ -29,7 +29,7 @@ RELEASE_URL ?=
 # Timing is judged in tests by ratios; those of several packages at a time would
 # judge each other. The command's scripts, which are run beside each other, judge
 # none, and wait.
-TESTING  := -count=1 -p=1 -parallel=4 -timeout=15m
+TESTING  := -count=1 -p=1 -parallel=4 -timeout=25m
 # But drivers judge little of it, and wait for their brokers most of the time; and
 # these compute, or count what came, whenever it came. What takes longest begins, and
 # what waits is beside what computes.
