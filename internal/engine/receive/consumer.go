@@ -231,7 +231,7 @@ func (c *Consumer) observe(m *message, now int64) {
 		}
 		response = respond(c.plan.Flow.Response, response)
 		if response > c.tail.Floor.Load() {
-			c.tail.Offer(&observe.Exemplar{Value: response, Intended: m.Intended, Sent: m.sent, Done: now, Own: own,
+			c.tail.Offer(&observe.Exemplar{Value: response, Intended: m.Intended, Sent: m.sent, Done: m.Intended + response, Own: own,
 				Seq: m.Sequence, Stream: m.Stream, Consumer: c.number(), Partition: int32(m.partition)})
 		}
 		if st.Fan != nil && int(m.groups) == st.Plan.FanOut {
