@@ -168,7 +168,7 @@ func TestUnfitRunsAreLeftOutWithTheirPartners(t *testing.T) {
 		}
 	}
 	text := fmt.Sprint(c.Left)
-	for _, want := range []string{"INVALID: throttled false false}", "cut short false false}", "its partner in pair 3 cannot be used true false}", "its partner in pair 6"} {
+	for _, want := range []string{"INVALID: throttled false false false}", "cut short false false false}", "its partner in pair 3 cannot be used true false false}", "its partner in pair 6"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
 		}
