@@ -62,7 +62,7 @@ func TestInstants(t *testing.T) {
 		t.Skip("takes its time")
 	}
 	for _, c := range faultCells() {
-		if os.Getenv(faultsVariable) != "all" && c.String() != "jetstream on nats 3" {
+		if os.Getenv(faultsVariable) != "all" && c.String() != "nats on nats 3" {
 			continue
 		}
 		t.Run(c.String(), func(t *testing.T) {
