@@ -167,8 +167,12 @@ func TestUnfitRunsAreLeftOutWithTheirPartners(t *testing.T) {
 			t.Errorf("pair %v: partners have moved", p)
 		}
 	}
-	text := fmt.Sprint(c.Left)
-	for _, want := range []string{"INVALID: throttled false false false}", "cut short false false false}", "its partner in pair 3 cannot be used true false false}", "its partner in pair 6"} {
+	var left []string
+	for _, l := range c.Left {
+		left = append(left, fmt.Sprintf("%s: %s, partner %t", l.Side, l.Why, l.Partner))
+	}
+	text := strings.Join(left, "; ")
+	for _, want := range []string{"INVALID: throttled, partner false", "cut short, partner false", "its partner in pair 3 cannot be used, partner true", "its partner in pair 6"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
 		}

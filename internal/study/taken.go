@@ -39,10 +39,11 @@ func stopsAll(run *result.Run, reasons []result.Reason) bool {
 //
 // The most of a rate is what was done over the time that is left; of a load with a schedule that is no more than
 // the schedule asks for. Its least is what was measured where all of the generator stopped. Steal, throttling and
-// garbage collection beside the load may be of the consumers or of the broker's delivery alone, and a sender is faster while nobody consumes: then
-// the least is as far below as the most is above, which holds as long as the sender is no more than twice as fast meanwhile. What went on outside of the window is taken to be
-// disturbed as much as the window: a rate ends with its last message. An outage, or a pause of the senders,
-// was not longer than measured, and shorter by no more than all that was taken.
+// garbage collection beside the load may be of the consumers or of the broker's delivery alone, and a sender is
+// faster while nobody consumes: then the least is as far below as the most is above, which holds as long as the
+// sender is no more than twice as fast meanwhile. What went on outside of the window is taken to be disturbed as
+// much as the window: a rate ends with its last message. An outage, or a pause of the senders, was not longer than
+// measured, and shorter by no more than all that was taken.
 func (f *Figure) boundPlain(run *result.Run, name string) {
 	s := run.Summary
 	reasons := wholly(s.Verdict)
