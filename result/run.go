@@ -61,6 +61,14 @@ type Merged struct {
 	due    []DueCell // of messages that were answered; in runs with actions
 }
 
+// OwnOfAll sums the bands of Own.
+func (x *Merged) OwnOfAll() (all OwnBand) {
+	for _, b := range x.Own {
+		all.Add(b)
+	}
+	return all
+}
+
 // WithPending returns a copy of the metric with n more unresolved messages, whose lower
 // bound is the lowest trackable value. x is not changed; the copy shares its values.
 func (x *Merged) WithPending(n int64) *Merged {

@@ -214,7 +214,7 @@ func TestSetThatWasGivenUp(t *testing.T) {
 	}
 }
 
-// A run that was cut short is shown, and is none of those that were made.
+// A run that was cut short is shown, and does not count as made.
 func TestSetWithACutRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
 	of, err := trials.New(dir, trials.Manifest{Kind: result.TrialRepeat, Rounds: 2, Cells: []trials.Cell{{Name: "x"}}, Trials: []trials.Trial{{Round: 1, File: "1-x.jsonl"}, {Round: 2, File: "2-x.jsonl"}}})

@@ -55,10 +55,7 @@ func (e *evidence) receiveUnknown(m result.Metric, d *result.Distribution) []res
 	if x == nil {
 		return nil
 	}
-	var all result.OwnBand
-	for _, b := range x.Own {
-		all.Add(b)
-	}
+	all := x.OwnOfAll()
 	if all.Unknown >= all.Count {
 		return nil // the header says that it is not known
 	}

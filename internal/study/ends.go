@@ -221,12 +221,10 @@ func leastBesideLag(run *result.Run, m result.Metric, percent float64) (least, l
 
 // receiveUnknown returns the share of a response metric's messages whose receive lag is not known.
 func receiveUnknown(x *result.Merged) float64 {
-	var all result.OwnBand
-	if x != nil {
-		for _, b := range x.Own {
-			all.Add(b)
-		}
+	if x == nil {
+		return 0
 	}
+	all := x.OwnOfAll()
 	return float64(all.Unknown) / float64(max(all.Count, 1))
 }
 

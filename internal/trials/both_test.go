@@ -86,7 +86,7 @@ func TestBothTrialsOfARound(t *testing.T) {
 	}
 }
 
-// The failure of one trial is none of the other, which was ready and did not begin; two failures are each one's own.
+// The failure of one trial is not the other's, which was ready and did not begin. If both fail, each has its own.
 func TestAFailureIsOfOneTrialOfARound(t *testing.T) {
 	for name, tt := range map[string]struct {
 		states [2]State

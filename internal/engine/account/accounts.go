@@ -149,7 +149,7 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 
 // accountMissing finds the messages that never arrived, group by group, adds them to total, and
 // returns how many of those that count as in flight are no backlog, by the number of the slot
-// (recorder.Slot) in which they were due, see [result.Interval.Lost]. A message is none in two cases: later messages
+// (recorder.Slot) in which they were due, see [result.Interval.Lost]. A message is no backlog in two cases: later messages
 // of its stream have come, and it is not still coming; or, without acknowledgements, nothing of
 // its stream has come, and nothing else came to the group in the second half of the wait: what was
 // acknowledged may still be at the broker then. An acknowledged one of the first case is lost only if that is

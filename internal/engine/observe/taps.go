@@ -17,7 +17,7 @@ type Taps struct {
 // NewTaps returns none.
 func NewTaps() *Taps { return &Taps{all: map[*transport.Conn]*Tap{}} }
 
-// On returns the tap on a connection, which it installs if there is none yet; nil for no connection.
+// On returns the tap on a connection, which it installs first if need be; nil for no connection.
 func (s *Taps) On(c *transport.Conn) *Tap {
 	if c == nil {
 		return nil

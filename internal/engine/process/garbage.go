@@ -45,8 +45,8 @@ func HoldCollector() *Collector {
 	return h
 }
 
-// memoryLimit returns the limit for a process that occupies so many bytes, of which the
-// payloads and slots of the run are a part, where so many more are available. A limit
+// memoryLimit returns the limit for a process, in bytes. What it has occupied includes the
+// payloads and slots of the run; available is what the machine can still give it. A limit
 // below what is live would have the collector run without a pause.
 func memoryLimit(occupied uint64, available int64) int64 {
 	return int64(occupied) + min(max(available/8, growAtLeast), growAtMost)

@@ -102,7 +102,7 @@ func Files(path string, sources []Source, whole Whole) (*result.Run, error) {
 // merger writes one file. It belongs to one goroutine.
 type merger struct {
 	agents []*agent
-	probe  *probed // nil: there is none
+	probe  *probed // nil without a probe
 	whole  Whole
 	writer *resultfile.Writer
 	path   string

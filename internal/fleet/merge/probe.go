@@ -16,7 +16,7 @@ type probed struct {
 	last  int64 // when the last one ended, ns from the window's start
 }
 
-// withoutProbe takes the probe out of agents; nil: there is none.
+// withoutProbe takes the probe out of agents; nil without one.
 func withoutProbe(agents []*agent) (load []*agent, p *probed, err error) {
 	for _, a := range agents {
 		switch {
