@@ -187,10 +187,11 @@ func (f *apartFleet) result(name string) *result.Run {
 }
 
 // isSum checks that a result is what its agents recorded, count for count and bucket for bucket. What an agent that was lost did
-// not send is in the result alone, and what it received and did not time is not.
+// not send is in the result alone, and what it received and did not time is not. With roles a message that came to two agents is
+// one and a duplicate, and what came to none only the result knows.
 func (f *apartFleet) isSum(run *result.Run, dir string) {
 	f.t.Helper()
-	lost := false
+	lost, roles := false, false
 	sum, buckets := result.Counters{}, map[result.Metric]map[int64]int64{}
 	add := func(to map[result.Metric]map[int64]int64, sign int64, of *result.Run) {
 		for m, x := range of.Metrics {
@@ -210,7 +211,7 @@ func (f *apartFleet) isSum(run *result.Run, dir string) {
 		}
 		sum.Add(of.Counters)
 		add(buckets, 1, of)
-		lost = lost || a.Lost
+		lost, roles = lost || a.Lost, roles || a.Segment.Role != ""
 	}
 	if total := buckets[result.DeliveryResponse]; len(total) == 0 {
 		f.t.Error("the agents have recorded no latency")
@@ -223,7 +224,14 @@ func (f *apartFleet) isSum(run *result.Run, dir string) {
 			}
 		}
 	}
-	if got := run.Counters; got.Sent != sum.Sent || got.Received > sum.Received || !lost && got != sum {
+	got := run.Counters
+	if roles {
+		twice := run.Closing.Twice
+		if got.Received+twice != sum.Received || got.Duplicated-twice != sum.Duplicated {
+			f.t.Errorf("the result has %d received and %d duplicates, and the agents %d and %d: %d came to two", got.Received, got.Duplicated, sum.Received, sum.Duplicated, twice)
+		}
+	}
+	if got.Sent != sum.Sent || got.Received > sum.Received || !lost && !roles && got != sum {
 		f.t.Errorf("the counters are\n%+v, and of the agents\n%+v", run.Counters, sum)
 	}
 }
