@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"sixnines/internal/spell"
+	"sixnines/internal/stats"
 	"sixnines/result"
 )
 
@@ -34,24 +35,8 @@ func Looks(pairs int) []int {
 	return append(out, pairs)
 }
 
-// level is the confidence level of the intervals of a comparison of this many pairs. Several looks share the error
-// probability of 1 − [Confidence]: half of it is the last look's, and the others have equal shares of the rest. By
-// Boole's inequality all intervals of all looks hold at once with [Confidence], whatever ends the comparison
-// (repeated confidence intervals: Jennison and Turnbull, Interim analyses: the repeated confidence interval approach,
-// Journal of the Royal Statistical Society B 51, 1989).
-//
-// A comparison that ends between two looks has the level of the next one, at which it was not evaluated.
-func level(looks []int, pairs int) float64 {
-	n := len(looks)
-	if n < 2 {
-		return Confidence
-	}
-	share := (1 - Confidence) / 2
-	if pairs <= looks[n-2] {
-		share /= float64(n - 1)
-	}
-	return 1 - share
-}
+// level is the confidence level of the intervals of a comparison of this many pairs.
+func level(looks []int, pairs int) float64 { return stats.LookConfidence(looks, pairs, Confidence) }
 
 // Planned is the confidence of the interval of each of this many rows at the last look, by Bonferroni's correction for the
 // rows. The sign flips need less of it where rows move together.
