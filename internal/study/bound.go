@@ -9,10 +9,10 @@ import (
 	"sixnines/internal/stats"
 )
 
-// over calls [ReadRounds] and notes the files used.
+// over calls [readOver] and notes the files used.
 func (d *decider) over(c *CellOutcome, name string) Over {
 	d.read(c, name) // notes files
-	return ReadRounds(c, name, d.t.Metric, d.t.Workload)
+	return readOver(c, name, d.t.Metric, d.t.Workload, d.level)
 }
 
 // matched returns the outcomes of the cells that the test's patterns match, and notes those
@@ -154,7 +154,7 @@ func (d *decider) steady() Verdict {
 		}
 		switch {
 		// A run that was not assessed may be of either class.
-		case another(isNot, is+isNot+other+missing.rounds):
+		case another(isNot, is+isNot+other+missing.rounds, d.level):
 			return Disagrees
 		case is < LeastRounds || isNot+other+missing.rounds > 0:
 			v = Undecidable
@@ -171,10 +171,10 @@ func (d *decider) steady() Verdict {
 // now and then.
 const otherwise = 0.1
 
-// another reports whether more than that share of a system's runs are of another class, with [Confidence], if
+// another reports whether more than that share of a system's runs are of another class, at a level, if
 // isNot of n are, of which there are [LeastRounds] at least.
-func another(isNot, n int) bool {
-	low, _, ok := stats.ProportionInterval(int64(isNot), int64(n), Confidence)
+func another(isNot, n int, at level) bool {
+	low, _, ok := stats.ProportionInterval(int64(isNot), int64(n), float64(at))
 	return ok && n >= LeastRounds && low > otherwise
 }
 

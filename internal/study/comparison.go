@@ -37,7 +37,7 @@ func (d *decider) shift(t *table) []stats.ShiftPoint {
 		return nil
 	}
 	a, b := t.split()
-	s, err := stats.ShiftFunction(a, b, Confidence)
+	s, err := stats.ShiftFunction(a, b, float64(d.level))
 	if err != nil {
 		d.say("%v", err)
 		return nil
@@ -58,7 +58,7 @@ func (t *table) point(all []stats.ShiftPoint, figure string) (p stats.ShiftPoint
 }
 
 // shown reports whether a shift is significant, which its interval then says of which direction.
-func shown(p stats.ShiftPoint, ok bool) bool { return ok && p.Bounded && p.P <= 1-Confidence }
+func (l level) shown(p stats.ShiftPoint, ok bool) bool { return ok && p.Bounded && p.P <= 1-float64(l) }
 
 // pairs decides by the exact paired test whether A is faster than B, or equivalent to it.
 func (d *decider) pairs() Verdict {
@@ -73,10 +73,10 @@ func (d *decider) pairs() Verdict {
 	for _, name := range d.t.Figures {
 		l, isLow := low.point(least, name) // B ÷ A, at its least and at its most
 		h, isHigh := high.point(most, name)
-		larger, smaller := shown(l, isLow) && l.Lo > 1, shown(h, isHigh) && h.Hi < 1
+		larger, smaller := d.level.shown(l, isLow) && l.Lo > 1, d.level.shown(h, isHigh) && h.Hi < 1
 		lo, hi := l.Lo, h.Hi
 		if !isLow || !isHigh {
-			q := d.whole(sides[1].cell, sides[0].cell, name, 1-(1-Confidence)/float64(len(d.t.Figures)))
+			q := d.whole(sides[1].cell, sides[0].cell, name, 1-(1-float64(d.level))/float64(len(d.t.Figures)))
 			if q.bounded() {
 				d.say("%s: the median of %s ÷ %s is %s", name, d.t.B, d.t.A, q.text())
 			}
@@ -169,7 +169,7 @@ func (d *decider) ratio() Verdict {
 	h, isHigh := d.quotients(high)
 	lo, hi, n := l.Lo, h.Hi, max(low.length(), high.length())
 	if !isLow || !isHigh {
-		q := d.whole(sides[0].cell, sides[1].cell, d.t.Figures[0], Confidence)
+		q := d.whole(sides[0].cell, sides[1].cell, d.t.Figures[0], float64(d.level))
 		if !isLow {
 			lo = q.low
 		}
@@ -214,7 +214,7 @@ func (d *decider) quotients(t *table) (r stats.Ratio, ok bool) {
 	for _, row := range t.values {
 		a, b = append(a, row[0]), append(b, row[1])
 	}
-	r, err := stats.MedianRatio(a, b, Confidence)
+	r, err := stats.MedianRatio(a, b, float64(d.level))
 	if err != nil || !r.Bounded {
 		d.lacks(gap{why: fmt.Sprintf("no interval of %s", spell.Plural(t.rounds, "round"))})
 		return r, false
@@ -273,9 +273,9 @@ func (d *decider) monotone() Verdict {
 			d.say("%s: %s ÷ %s is %s", d.t.Figures[0], b, a, between(low, high, l, h, least != nil, most != nil))
 		}
 		switch {
-		case shown(h, most != nil) && h.Hi < 1:
+		case d.level.shown(h, most != nil) && h.Hi < 1:
 			return Disagrees
-		case !(shown(l, least != nil) && l.Lo > 1):
+		case !(d.level.shown(l, least != nil) && l.Lo > 1):
 			v = Undecidable
 			steps = append(steps, a+" to "+b)
 		}

@@ -3,6 +3,7 @@ package study
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,15 +13,25 @@ import (
 )
 
 const (
-	// LeastRounds is the least number of rounds that can show anything at [Confidence]:
-	// with six pairs, the least p-value of the exact test is 2/2⁶.
+	// LeastRounds is the least number of rounds that can show anything at [Confidence].
 	LeastRounds = 6
 	// leastRuns is, with fewer than LeastRounds rounds, the least number of runs whose own
 	// intervals must all lie on one side of a bound.
 	leastRuns = 2
-	// Confidence is the confidence level of all intervals.
+	// Confidence is the confidence level of all intervals, but those of a test that is looked at several times: these
+	// have the level of the look.
 	Confidence = 0.95
 )
+
+// level is the confidence level of what decides a test.
+type level float64
+
+// rounds returns the least number of rounds that can show anything: of n pairs the least p-value of the exact test is 2/2ⁿ.
+func (l level) rounds() (n int) {
+	for n = 1; math.Ldexp(2, -n) > 1-float64(l); n++ {
+	}
+	return n
+}
 
 // Decide decides each conclusion of the study from the results alone.
 //
@@ -40,7 +51,7 @@ func Decide(o *Outcome) []Decision {
 	for _, c := range o.Study.Conclusions {
 		d := Decision{Conclusion: c.Name, Claim: c.Claim, Verdict: Undecidable}
 		for i := range c.Tests {
-			found := (&decider{o: o, t: &c.Tests[i]}).decide()
+			found := (&decider{o: o, t: &c.Tests[i], level: Confidence}).decide()
 			found.Theirs, found.Slip = cmp.Or(o.Study.Theirs(&c.Tests[i]).Text, c.Tests[i].Unprinted), c.Tests[i].Slip
 			d.Tests = append(d.Tests, found)
 		}
@@ -74,6 +85,7 @@ func together(all []Found, share float64) Verdict {
 type decider struct {
 	o      *Outcome
 	t      *Test
+	level  level
 	texts  []string // what was found
 	gaps   gaps     // why figures decide nothing
 	chosen bool     // without some of these rounds the others would be chosen by how the system did
@@ -118,7 +130,7 @@ func (d *decider) decide() Found {
 	if v == Undecidable {
 		d.texts = append(d.texts, d.gaps.texts()...)
 		if d.few {
-			d.say("it takes %d rounds of each cell that can be used", LeastRounds)
+			d.say("it takes %d rounds of each cell that can be used", d.level.rounds())
 		}
 		if d.chosen {
 			d.say("without such rounds the others would be chosen by how the system did")
@@ -219,10 +231,10 @@ func (d *decider) longer() string {
 	return "more or longer rounds"
 }
 
-// more returns the command that makes more rounds; it is empty if the length plans fewer than
-// six rounds of one of the cells, because that command would not help.
+// more returns the command that makes more rounds; it is empty if the length plans fewer rounds
+// of one of the cells than can show anything, because that command would not help.
 func (d *decider) more(sides []side) string {
-	if slices.ContainsFunc(sides, func(s side) bool { return s.cell.Cell.Rounds < LeastRounds }) {
+	if slices.ContainsFunc(sides, func(s side) bool { return s.cell.Cell.Rounds < d.level.rounds() }) {
 		return ""
 	}
 	return d.o.More

@@ -279,26 +279,26 @@ func (f *Figure) ends(own bool) (least, most float64) {
 	return least, most
 }
 
-// within returns between which values the median of a cell's rounds lies, with [Confidence], whatever
+// within returns between which values the median of a cell's rounds lies, at a level, whatever
 // is not known of some of them: unknown rounds have no figure. With fewer than six rounds it is where
 // the own intervals of all of them lie. An end that is not known is infinite.
-func within(figures map[int]Figure, unknown int) (least, most float64) {
+func within(figures map[int]Figure, unknown int, at level) (least, most float64) {
 	least, most = math.Inf(-1), math.Inf(1)
 	n := len(figures) + unknown
 	low, high := slices.Repeat([]float64{least}, unknown), slices.Repeat([]float64{most}, unknown)
 	for _, f := range figures {
-		l, h := f.ends(n < LeastRounds)
+		l, h := f.ends(n < at.rounds())
 		low, high = append(low, l), append(high, h)
 	}
 	slices.Sort(low)
 	slices.Sort(high)
-	if n < LeastRounds {
+	if n < at.rounds() {
 		if n >= leastRuns {
 			return low[0], high[n-1]
 		}
 		return least, most
 	}
-	first, last, ok := stats.QuantileRanks(int64(n), 0.5, Confidence)
+	first, last, ok := stats.QuantileRanks(int64(n), 0.5, float64(at))
 	if !ok {
 		return least, most
 	}

@@ -18,8 +18,8 @@ import (
 type Over struct {
 	Unit Unit
 	// Value is that of the middle round of those with a number, the lower one of two:
-	// percentiles are not averaged. Low to High, if Bounded, is its exact 95 % interval with
-	// six rounds or more; with fewer, it reaches from the lowest to the highest end of the
+	// percentiles are not averaged. Low to High, if Bounded, is its exact interval with
+	// six rounds or more, at 95 %; with fewer, it reaches from the lowest to the highest end of the
 	// runs' own intervals.
 	Value, Low, High float64
 	Bounded          bool
@@ -162,12 +162,17 @@ func (c *Cell) Spoilt(run *result.Run, t *Test) bool {
 	}))
 }
 
-// ReadRounds reads a figure over the rounds of a cell, as [Read] does of each.
+// ReadRounds reads a figure over the rounds of a cell, as [Read] does of each, with [Confidence].
 func ReadRounds(c *CellOutcome, name string, metric result.Metric, workload string) Over {
+	return readOver(c, name, metric, workload, Confidence)
+}
+
+// readOver is [ReadRounds] with intervals of a level.
+func readOver(c *CellOutcome, name string, metric result.Metric, workload string, at level) Over {
 	r := readRounds(c, name, metric, workload)
 	missing := absentOf(c, workload)
 	o := Over{Blocked: strings.Join(r.gaps.texts(), "; "), Unknown: missing.rounds, gaps: r.gaps}
-	o.Least, o.Most = within(r.figures, o.Unknown)
+	o.Least, o.Most = within(r.figures, o.Unknown, at)
 	o.Unit, _ = UnitOf(name)
 	var values []float64
 	low, high, bounded := math.Inf(1), math.Inf(-1), true
@@ -185,8 +190,8 @@ func ReadRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 	}
 	slices.Sort(values)
 	o.Value = values[(len(values)-1)/2]
-	if o.Rounds+o.Unknown >= LeastRounds {
-		o.Low, o.High, o.Bounded = stats.MedianIntervalAbsent(values, o.Unknown, Confidence)
+	if o.Rounds+o.Unknown >= at.rounds() {
+		o.Low, o.High, o.Bounded = stats.MedianIntervalAbsent(values, o.Unknown, float64(at))
 	} else if bounded && o.Unknown == 0 {
 		o.Low, o.High, o.Bounded = low, high, true
 	}
@@ -194,7 +199,7 @@ func ReadRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 	case o.Blocked != "":
 	case !o.Bounded && o.Unknown > 0:
 		o.blocked(gap{why: missing.text(c) + ": with them the answer may be another"})
-	case o.Rounds < LeastRounds && (!bounded || o.Rounds < leastRuns):
+	case o.Rounds < at.rounds() && (!bounded || o.Rounds < leastRuns):
 		o.blocked(gap{why: fmt.Sprintf("%s of %s has %s", name, c.Cell.Name, spell.Plural(o.Rounds, "round"))})
 	}
 	return o

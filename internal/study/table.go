@@ -60,10 +60,11 @@ func (d *decider) ranged(sides []side) (first, second *table) {
 	return first, d.table(other)
 }
 
-// table reads figures of cells, round by round. Figures that are usable in fewer than six
-// rounds are left out and noted. The result is nil if no figure is left.
+// table reads figures of cells, round by round. Figures that are usable in too few rounds to show anything at the
+// decider's level, six, are left out and noted. The result is nil if no figure is left.
 func (d *decider) table(sides []side) *table {
 	var t table
+	least := d.level.rounds()
 	columns := make([][]column, len(sides)) // by side, then figure
 	for _, name := range d.t.Figures {
 		tried := make([][]column, len(sides))
@@ -77,19 +78,19 @@ func (d *decider) table(sides []side) *table {
 		switch {
 		case blocked:
 			d.need(cmp.Or(d.more(sides), d.longer()))
-		case len(matched(tried)) >= LeastRounds:
+		case len(matched(tried, least)) >= least:
 			t.figures, columns = append(t.figures, name), tried
 		case len(t.figures) > 0:
 			d.lacks(gap{why: name + " can be used in other rounds than the figures before it"})
 		case len(d.gaps) == before:
-			d.lacks(gap{why: fmt.Sprintf("%s: fewer than %d rounds of each cell that are not INVALID", name, LeastRounds)})
+			d.lacks(gap{why: fmt.Sprintf("%s: fewer than %d rounds of each cell that are not INVALID", name, least)})
 			d.need(cmp.Or(d.more(sides), d.longer()))
 		}
 	}
 	if len(t.figures) == 0 {
 		return nil
 	}
-	for _, rounds := range matched(columns) {
+	for _, rounds := range matched(columns, least) {
 		var row []float64
 		for i, round := range rounds {
 			for _, c := range columns[i] {
@@ -153,7 +154,7 @@ func (d *decider) column(s side, name string) (usable column, ok bool) {
 		ok = false
 		d.lacks(gap{why: missing.text(s.cell) + ": with them the answer may be another"})
 	}
-	if len(usable) < LeastRounds {
+	if len(usable) < d.level.rounds() {
 		ok = false
 		for _, x := range r.gaps {
 			d.lacks(x)
@@ -166,10 +167,10 @@ func (d *decider) column(s side, name string) (usable column, ok bool) {
 }
 
 // matched pairs rounds of the cells: each row has one round for each cell. It uses the same
-// round of all cells, or, if fewer than six rounds are usable in all, the usable rounds of
+// round of all cells, or, if fewer than least rounds, six, are usable in all, the usable rounds of
 // each cell in their order. Every round makes all cells, so such rounds are not far apart in
 // time. Verdicts decide what is usable, so no round is selected by its figures.
-func matched(columns [][]column) [][]int {
+func matched(columns [][]column, least int) [][]int {
 	var same [][]int
 	shortest := math.MaxInt
 	each := make([][]int, len(columns)) // rounds that are usable in all figures of a cell
@@ -187,7 +188,7 @@ func matched(columns [][]column) [][]int {
 			same = append(same, slices.Repeat([]int{round}, len(columns)))
 		}
 	}
-	if len(same) >= LeastRounds {
+	if len(same) >= least {
 		return same
 	}
 	var ordered [][]int
