@@ -28,7 +28,8 @@ const largestManifest = 1 << 28
 type State string
 
 // The states of a trial. When a series is resumed, running, cut and failed trials are made
-// again, and refused ones if another trial of their cell was made.
+// again, and refused ones if another trial of their cell was made. Unneeded ones are planned, until the caller
+// spares them again.
 const (
 	Planned State = "planned" // no result exists
 	Running State = "running" // begun; if no process works on the series, it was killed
@@ -36,6 +37,8 @@ const (
 	Cut     State = "cut"     // its window was ended early: the result has the part before
 	Failed  State = "failed"  // Trial.Error says why; a result may exist
 	Refused State = "refused" // the broker does not support the cell, Trial.Error says why: a valid outcome
+	// Unneeded is a planned trial that is not made, since what it was for is decided, see [Series.Spare].
+	Unneeded State = "unneeded"
 )
 
 // Unbegun is what [Options].Both says of a trial that was ready while the other one could not begin: it stays planned,

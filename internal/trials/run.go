@@ -31,6 +31,9 @@ type Options struct {
 	// trials of each round side by side in the order. The states and errors are in the order of the turns, each
 	// of which has a keeper of its own. If only one trial of a round was made before, it is made again.
 	Both func(*[2]Turn) ([2]State, [2]error)
+	// After is called after each trial, once its state is set, and may spare others, see [Series.Spare]; its error ends
+	// the series. It may be nil.
+	After func(Trial) error
 	// More is called when all trials were tried and returns further ones: new rounds in
 	// place of some that were set aside. If it returns none, the series is over; nil: it
 	// always is.
@@ -135,6 +138,13 @@ func (s *Series) Run(o Options) error {
 		failed, complete := false, true
 		for k := range n {
 			failed, complete = failed || s.Trials[i+k].State == Failed, complete && s.Trials[i+k].State == Made
+		}
+		if o.After != nil {
+			for k := range n {
+				if broken := o.After(s.Trials[i+k]); broken != nil {
+					return errors.Join(err, broken)
+				}
+			}
 		}
 		i += n - 1
 		if failed {
@@ -243,6 +253,7 @@ func (s *Series) progress(next int, f *foresight, o Options) Progress {
 	var p Progress
 	for i := range s.Trials {
 		switch t := &s.Trials[i]; {
+		case t.State == Unneeded:
 		case t.State != Planned:
 			p.Done++
 			p.Of++

@@ -86,7 +86,7 @@ func Resume(dir string, want Manifest) (*Series, error) {
 	s.Manifest = *m
 	for i := range s.Trials {
 		t := &s.Trials[i]
-		if t.Aside != "" || s.refused(t) {
+		if t.Aside != "" || s.refused(t) || t.State == Unneeded && s.other {
 			continue
 		}
 		if t.State == Made {
@@ -161,11 +161,11 @@ func (m *Manifest) anotherBegan(want Manifest) error {
 }
 
 // whole reports whether all trials are refused for good, or made with an existing result;
-// trials set aside do not count.
+// trials set aside and those that are not needed do not count.
 func (m *Manifest) whole(dir string) bool {
 	return !slices.ContainsFunc(m.Trials, func(t Trial) bool {
 		_, err := os.Stat(filepath.Join(dir, t.File))
-		return t.Aside == "" && !m.refused(&t) && (t.State != Made || err != nil)
+		return t.Aside == "" && !m.refused(&t) && t.State != Unneeded && (t.State != Made || err != nil)
 	})
 }
 
@@ -225,9 +225,23 @@ func (m *Manifest) Worked(cell int) bool {
 // was made, because the broker then supports the cell.
 func (m *Manifest) refused(t *Trial) bool { return t.State == Refused && !m.Worked(t.Cell) }
 
-// Complete reports whether all trials were made, or refused for good.
+// Complete reports whether all trials that are needed were made, or refused for good.
 func (s *Series) Complete() bool {
-	return !slices.ContainsFunc(s.Trials, func(t Trial) bool { return t.State != Made && !s.refused(&t) })
+	return !slices.ContainsFunc(s.Trials, func(t Trial) bool { return t.State != Made && t.State != Unneeded && !s.refused(&t) })
+}
+
+// Spare makes planned trials unneeded, and returns how many.
+func (s *Series) Spare(unneeded func(Trial) bool) (n int, err error) {
+	for i := range s.Trials {
+		if t := &s.Trials[i]; t.State == Planned && t.Aside == "" && unneeded(*t) {
+			t.State = Unneeded
+			n++
+		}
+	}
+	if n > 0 {
+		err = s.write(s.dir)
+	}
+	return n, err
 }
 
 // Choose writes down how the runs of the series are made.
