@@ -12,7 +12,11 @@ import (
 // over calls [readOver] and notes the files used.
 func (d *decider) over(c *CellOutcome, name string) Over {
 	d.read(c, name) // notes files
-	return readOver(c, name, d.t.Metric, d.t.Workload, d.level)
+	at := d.level
+	if x := d.fixed[c.Cell.Name]; x != nil {
+		at = level(x.Confidence)
+	}
+	return readOver(c, name, d.t.Metric, d.t.Workload, at)
 }
 
 // matched returns the outcomes of the cells that the test's patterns match, and notes those
@@ -37,6 +41,7 @@ func (d *decider) matched() (all []*CellOutcome, complete bool) {
 func (d *decider) bounds() Verdict {
 	cells, all := d.matched()
 	for _, c := range cells {
+		whole := true
 		for _, name := range d.t.Figures {
 			o := d.over(c, name)
 			limit, err := bound(d.t.Bound, o.Unit)
@@ -45,6 +50,7 @@ func (d *decider) bounds() Verdict {
 				return Undecidable
 			}
 			below, above := o.Most < limit, o.Least > limit
+			whole = whole && (below || above)
 			switch {
 			case o.Blocked == "":
 				d.say("%s of %s is %s", name, c.Cell.Name, o.text())
@@ -70,6 +76,9 @@ func (d *decider) bounds() Verdict {
 				all = false
 				d.need(fmt.Sprintf("more or longer rounds: the interval of %s of %s has %s in it", name, c.Cell.Name, d.t.Bound))
 			}
+		}
+		if whole {
+			d.parts = append(d.parts, c.Cell.Name)
 		}
 	}
 	if all {
@@ -98,8 +107,10 @@ func (d *decider) share() Verdict {
 		switch {
 		case o.Least >= least && o.Most <= most:
 			yes++
+			d.parts = append(d.parts, c.Cell.Name)
 		case o.Most < least || o.Least > most:
 			no++
+			d.parts = append(d.parts, c.Cell.Name)
 		default:
 			for _, x := range o.gaps {
 				d.lacks(x)
@@ -210,7 +221,7 @@ func (d *decider) occurs() Verdict {
 			if d.t.Kind == KindSome {
 				least = LeastRounds
 			}
-			none := no == rounds && no >= least
+			none := no == rounds && no >= least && !d.early // a later round may have it
 			switch {
 			case d.t.Kind == KindNone && yes > 0, d.t.Kind == KindSome && none:
 				return Disagrees

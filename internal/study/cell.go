@@ -19,6 +19,8 @@ type Cell struct {
 	System *System
 	Load   *Load
 	Rounds int // planned by the length
+	// Looks are after how many rounds the cell's tests are decided if they can be, Rounds the last; none: only after all.
+	Looks []int
 	// Disturbed is Study.Disturbed.
 	Disturbed bool
 
@@ -145,15 +147,23 @@ func (s *Study) cell(system *System, load *Load, length string, l *Length) (Cell
 	if !selected {
 		return c, false
 	}
+	looks := l.Looks
 	layers = append(layers, &l.Scenario)
 	for i := range l.Loads {
 		x := &l.Loads[i]
 		if cellMatches(c.Name, x.Cells) {
 			layers = append(layers, &x.Scenario)
 			if x.Rounds > 0 {
-				c.Rounds = x.Rounds
+				c.Rounds, looks = x.Rounds, x.Looks
 			}
 		}
+	}
+	switch {
+	case len(looks) == 0:
+	case s.used(c.Name):
+		c.Looks = append(slices.Clone(looks), c.Rounds)
+	default: // nothing waits for more
+		c.Rounds = looks[0]
 	}
 	c.node = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1, Column: 1}
 	for _, layer := range layers {

@@ -119,6 +119,7 @@ func (s *Study) check() error {
 	for i, x := range s.Conclusions {
 		for k := range x.Tests {
 			c.theirs(&s.Conclusions[i].Tests[k], "conclusions", i, "tests", k)
+			c.together(&s.Conclusions[i].Tests[k], "conclusions", i, "tests", k)
 		}
 	}
 	if len(c.errs) > 0 {
@@ -191,6 +192,7 @@ func (c *checker) lengths() {
 		if l.Rounds < 1 || l.Rounds > mostRounds {
 			c.fail(fmt.Sprintf("%s has %d rounds", name, l.Rounds), fmt.Sprintf("1 to %d; of fewer than 6 nothing is shown by rounds", mostRounds), "lengths", name, "rounds")
 		}
+		c.looked(l.Looks, l.Rounds, "lengths", name, "looks")
 		cells, _ := c.s.Cells(name)
 		var names []string
 		for _, x := range cells {
@@ -206,6 +208,11 @@ func (c *checker) lengths() {
 			c.patterns(x.Cells, names, cellMatches, "cell", "lengths", name, "loads", i, "cells")
 			if x.Rounds < 0 || x.Rounds > mostRounds {
 				c.fail(fmt.Sprintf("%d rounds", x.Rounds), "0 for those of the length, at most 1000", "lengths", name, "loads", i, "rounds")
+			}
+			if x.Rounds == 0 && len(x.Looks) > 0 {
+				c.fail("looks without rounds", "write the rounds, which are the last look: {rounds: 60, looks: [12, 20, 40]}", "lengths", name, "loads", i, "looks")
+			} else {
+				c.looked(x.Looks, x.Rounds, "lengths", name, "loads", i, "looks")
 			}
 		}
 	}

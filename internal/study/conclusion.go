@@ -46,12 +46,14 @@ func (l level) rounds() (n int) {
 // own figure lies all the same, both ends decide, see [within] and ranged. A comparison
 // leaves out the rounds that are suspect for the machine, and none for the system's own
 // behaviour or for a lag: with such rounds it is of the median of all, see whole.
+//
+// A test of cells with looks is decided at one of these, see [Look].
 func Decide(o *Outcome) []Decision {
 	all := []Decision{}
 	for _, c := range o.Study.Conclusions {
 		d := Decision{Conclusion: c.Name, Claim: c.Claim, Verdict: Undecidable}
 		for i := range c.Tests {
-			found := (&decider{o: o, t: &c.Tests[i], level: Confidence}).decide()
+			found, _ := o.find(&c.Tests[i])
 			found.Theirs, found.Slip = cmp.Or(o.Study.Theirs(&c.Tests[i]).Text, c.Tests[i].Unprinted), c.Tests[i].Slip
 			d.Tests = append(d.Tests, found)
 		}
@@ -86,12 +88,15 @@ type decider struct {
 	o      *Outcome
 	t      *Test
 	level  level
-	texts  []string // what was found
-	gaps   gaps     // why figures decide nothing
-	chosen bool     // without some of these rounds the others would be chosen by how the system did
-	few    bool     // fewer than six rounds of a cell can be used
-	left   gaps     // rounds that are left out whatever came of them
-	stood  []string // cells whose unfit rounds stand with the ends of their ranges
+	early  bool             // more rounds may be made
+	fixed  map[string]*Look // see find
+	parts  []string         // cells that are decided each by itself
+	texts  []string         // what was found
+	gaps   gaps             // why figures decide nothing
+	chosen bool             // without some of these rounds the others would be chosen by how the system did
+	few    bool             // fewer than six rounds of a cell can be used
+	left   gaps             // rounds that are left out whatever came of them
+	stood  []string         // cells whose unfit rounds stand with the ends of their ranges
 	needs  []string
 	cells  []string
 	files  []string

@@ -27,9 +27,11 @@ type Outcome struct {
 	// those that were tried and have none, and Refused of those that the broker does not
 	// support.
 	Planned, Made, Failed, Refused int
-	Rest                           string // the command that makes any cells of the length, without their names
-	GoOn                           string // the command that makes the missing trials; empty: no trial is missing
-	More                           string // the command that then makes more rounds
+	// Unneeded is the number of further trials that are not made, since all tests that use their cells are decided.
+	Unneeded int
+	Rest     string // the command that makes any cells of the length, without their names
+	GoOn     string // the command that makes the missing trials; empty: no trial is missing
+	More     string // the command that then makes more rounds
 }
 
 // Skipped is a system that was not measured.
@@ -44,6 +46,8 @@ type Skipped struct {
 type CellOutcome struct {
 	Cell   Cell
 	Trials []TrialOutcome // planned trials, by round; none if the system was skipped or the cell left out
+	// Unneeded is the number of further rounds that are not made, see [Outcome.Enough].
+	Unneeded int
 }
 
 // TrialOutcome is one run of a cell.
@@ -147,4 +151,7 @@ type Found struct {
 	// the study.
 	Cells []string `json:"cells,omitempty"`
 	Files []string `json:"files,omitempty"`
+	// Look is the one at which the test was decided, or the last that there was; nil: its cells have none, and all of
+	// their rounds decide.
+	Look *Look `json:"look,omitempty"`
 }

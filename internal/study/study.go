@@ -124,7 +124,10 @@ const (
 
 // Length says how often and how long each cell runs.
 type Length struct {
-	Rounds   int   `yaml:"rounds"`             // of each cell, 1 to 1000
+	Rounds int `yaml:"rounds"` // of each cell, 1 to 1000
+	// Looks are after how many rounds the tests are decided that can be, before Rounds, which is the last look. A cell
+	// whose tests are all decided is made in no more rounds; one that no test uses, in those until the first look.
+	Looks    []int `yaml:"looks,omitempty"`
 	Scenario Layer `yaml:"scenario,omitempty"` // merged over that of the selections
 	// Loads are settings for the cells of some loads only, by pattern.
 	Loads []LengthLoad `yaml:"loads,omitempty"`
@@ -135,7 +138,8 @@ type Length struct {
 // LengthLoad is what a length sets for the cells that its patterns match.
 type LengthLoad struct {
 	Cells    []string `yaml:"cells"`
-	Rounds   int      `yaml:"rounds,omitempty"` // 0: the length's
+	Rounds   int      `yaml:"rounds,omitempty"` // 0: the length's, with its looks
+	Looks    []int    `yaml:"looks,omitempty"`  // as [Length.Looks], of Rounds; none: only after all
 	Scenario Layer    `yaml:"scenario,omitempty"`
 }
 
