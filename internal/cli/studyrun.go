@@ -38,6 +38,7 @@ STUDY is the name of a built-in study, or the file of your own.
 The expected time is printed first: with filling and draining, starts of brokers, and at
 most what unusable rounds add. --quick gives each cell one round, which decides no
 comparison. The default gives six or more, with windows as short as the figures allow.
+Where the study names looks, a cell whose conclusions are decided gets no more rounds.
 --full makes what a report worth citing needs, and takes hours.
 
 An INVALID run is not counted, and a run that is suspect at a figure that a conclusion
@@ -161,12 +162,12 @@ func (s *studyRuns) begin(of *series) error {
 	if err := s.writeNew(file, true, func(w io.Writer) error { _, err := w.Write(st.Text()); return err }); err != nil {
 		return failed(fileHint(err), fmt.Errorf("write the study: %w", err))
 	}
-	return errors.Join(s.load(s.keep), s.loadBenches())
+	return errors.Join(s.load(s.keep), s.loadBenches(), s.look())
 }
 
 func (s *studyRuns) make(ctx context.Context) error {
 	s.announce()
-	return s.makeAll(ctx, trials.Options{Failures: len(s.Trials) + 1, Wanted: s.wanted, Make: s.one, More: s.again})
+	return s.makeAll(ctx, trials.Options{Failures: len(s.Trials) + 1, Wanted: s.wanted, Make: s.one, After: s.after, More: s.again})
 }
 
 // sameConclusions refuses to go on with a study whose conclusions, or tests of them, are
@@ -184,10 +185,16 @@ func (env *Env) sameConclusions(file, dir string, st *study.Study) error {
 	if err != nil {
 		return wrongUsage("remove study.yaml there; it is then written again", "the study in %s is damaged: %w", dir, err)
 	}
-	if !reflect.DeepEqual(begun.Conclusions, st.Conclusions) {
-		return wrongUsage("continue with sixnines study run "+file+", or leave --resume out to start over", "%s was begun with different conclusions or different tests of them", dir)
+	different := ""
+	switch {
+	case !reflect.DeepEqual(begun.Conclusions, st.Conclusions):
+		different = "conclusions or different tests of them"
+	case !reflect.DeepEqual(looksOf(begun), looksOf(st)):
+		different = "looks, after which a cell that is decided gets no more rounds"
+	default:
+		return nil
 	}
-	return nil
+	return wrongUsage("continue with sixnines study run "+file+", or leave --resume out to start over", "%s was begun with different %s", dir, different)
 }
 
 // firstChosen is the system of the first cell that is chosen.
@@ -266,7 +273,8 @@ type plannedCell struct {
 	Cell    string `json:"cell"`
 	Title   string `json:"title"`
 	Rounds  int    `json:"rounds"`
-	TakesNs int64  `json:"takes_ns"` // a round, without connecting and starting
+	Looks   []int  `json:"looks,omitempty"` // after how many rounds it may need no more
+	TakesNs int64  `json:"takes_ns"`        // a round, without connecting and starting
 	Chosen  bool   `json:"chosen"`
 	Skipped string `json:"skipped,omitempty"` // why it cannot be made here
 }
@@ -280,7 +288,7 @@ func (a *app) listCells(ctx context.Context, s *studyRuns) error {
 	rows := []plannedCell{}
 	width := 0
 	for _, c := range p.cells {
-		row := plannedCell{Cell: c.Name, Title: c.System.Title + ", " + c.Load.Title, Rounds: c.Rounds, TakesNs: int64(c.takes()), Chosen: c.chosen}
+		row := plannedCell{Cell: c.Name, Title: c.System.Title + ", " + c.Load.Title, Rounds: c.Rounds, Looks: c.Looks, TakesNs: int64(c.takes()), Chosen: c.chosen}
 		if x := missing[c.System.Name]; x.Why != "" {
 			row.Skipped = x.Why + ": " + x.How
 		}
@@ -301,7 +309,11 @@ func (a *app) listCells(ctx context.Context, s *studyRuns) error {
 		if r.Skipped != "" {
 			note = "  (" + r.Skipped + ")"
 		}
-		fmt.Fprintf(&b, "%-*s  %s of %s%s\n", width, r.Cell, spell.Plural(r.Rounds, "round"), seconds(time.Duration(r.TakesNs)), note)
+		rounds := spell.Plural(r.Rounds, "round")
+		if len(r.Looks) > 0 {
+			rounds = fmt.Sprintf("%d to %s", r.Looks[0], rounds)
+		}
+		fmt.Fprintf(&b, "%-*s  %s of %s%s\n", width, r.Cell, rounds, seconds(time.Duration(r.TakesNs)), note)
 	}
 	var wanted []trials.Place
 	for _, at := range p.places {

@@ -148,22 +148,17 @@ func (s *studyRuns) goOn(dir string) string { return s.command(s.only...) + resu
 
 func resumed(dir string) string { return " --resume " + dir }
 
-// outcome is what the study came to so far. Its commands name the directory as given:
-// pages, which are passed on, have its last part only.
-func (s *studyRuns) outcome(dir string) *study.Outcome {
-	goOn := s.goOn(dir)
+// records are the trials of all cells so far.
+func (s *studyRuns) records() *study.Outcome {
 	o := &study.Outcome{Study: s.planned.study, Length: s.length, Command: s.command(s.only...), Tool: s.app.Tool, WrittenBy: s.app.Tool, Machine: s.machine,
 		Cells: each(s.planned.cells, func(c studyCell) study.CellOutcome { return study.CellOutcome{Cell: c.Cell} })}
 	if s.Other() {
 		o.Tool = result.Tool{Name: s.app.Tool.Name, Version: s.Series.Tool}
 	}
-	began := map[string]bool{} // systems that have a run
 	for i, t := range s.Trials {
-		c := s.cellOf(t)
 		made, is := s.made[i]
 		switch {
 		case is:
-			began[c.System.Name] = true
 			o.Made++
 			if t.Began != nil && (o.Began.IsZero() || t.Began.Before(o.Began)) {
 				o.Began = *t.Began
@@ -177,6 +172,10 @@ func (s *studyRuns) outcome(dir string) *study.Outcome {
 		case t.State == trials.Refused:
 			o.Refused++
 			made = study.TrialOutcome{Round: t.Round, File: t.File, Why: t.Error, Refused: true}
+		case t.State == trials.Unneeded:
+			o.Unneeded++
+			o.Cells[t.Cell].Unneeded++
+			continue
 		case !s.wanted(t):
 			continue
 		default:
@@ -188,6 +187,19 @@ func (s *studyRuns) outcome(dir string) *study.Outcome {
 	}
 	for i := range o.Cells {
 		slices.SortFunc(o.Cells[i].Trials, func(x, y study.TrialOutcome) int { return x.Round - y.Round })
+	}
+	return o
+}
+
+// outcome is what the study came to so far. Its commands name the directory as given:
+// pages, which are passed on, have its last part only.
+func (s *studyRuns) outcome(dir string) *study.Outcome {
+	goOn := s.goOn(dir)
+	o := s.records()
+	began := map[string]bool{} // systems that have a run
+	for i := range o.Cells {
+		c := &o.Cells[i]
+		began[c.Cell.System.Name] = began[c.Cell.System.Name] || slices.ContainsFunc(c.Trials, func(t study.TrialOutcome) bool { return t.Made() })
 	}
 	for _, x := range s.planned.study.Systems {
 		of := func(c studyCell) bool { return c.System.Name == x.Name }
@@ -264,7 +276,8 @@ type studyObject struct {
 	Planned     int               `json:"planned"`
 	Made        int               `json:"made"`
 	Failed      int               `json:"failed,omitempty"`
-	Refused     int               `json:"refused,omitempty"` // of what the broker does not do
+	Refused     int               `json:"refused,omitempty"`  // of what the broker does not do
+	Unneeded    int               `json:"unneeded,omitempty"` // further trials, whose cells' tests are all decided
 	Skipped     []study.Skipped   `json:"skipped"`
 	GoOn        string            `json:"go_on,omitempty"`
 	Cells       []studyCellObject `json:"cells"`
@@ -292,7 +305,7 @@ type studyOverObject struct {
 
 // object is the outcome in JSON.
 func (s *studyRuns) object(o *study.Outcome) studyObject {
-	object := studyObject{Directory: s.dir, Study: o.Study.Name, Length: o.Length, Planned: o.Planned, Made: o.Made, Failed: o.Failed, Refused: o.Refused, GoOn: o.GoOn,
+	object := studyObject{Directory: s.dir, Study: o.Study.Name, Length: o.Length, Planned: o.Planned, Made: o.Made, Failed: o.Failed, Refused: o.Refused, Unneeded: o.Unneeded, GoOn: o.GoOn,
 		Skipped: append([]study.Skipped{}, o.Skipped...), Cells: []studyCellObject{}, Conclusions: o.Conclusions}
 	for i := range o.Cells {
 		c := &o.Cells[i]

@@ -104,6 +104,11 @@ func (p *studyPlan) estimate(places []trials.Place, replace int) string {
 	}
 	text := fmt.Sprintf("%s of %s, about %s including %s", spell.Plural(len(places), "trial"), spell.Plural(len(cells), "cell"),
 		longTime(float64(all)), spell.Plural(starts, "broker start"))
+	if first := p.certain(places); len(first) < len(places) {
+		least, _ := p.foreseen(first)
+		text = fmt.Sprintf("%s to %s of %s, about %s if each is decided at its next look and %s if none is before its last, including at most %s", spell.Count(len(first)),
+			spell.Plural(len(places), "trial"), spell.Plural(len(cells), "cell"), longTime(float64(least)), longTime(float64(all)), spell.Plural(starts, "broker start"))
+	}
 	if more := p.replacing(places, replace); more > 0 {
 		text += fmt.Sprintf(", and %s at most if unusable rounds are replaced", longTime(float64(all+more)))
 	}

@@ -78,8 +78,12 @@ func (v *studyView) document() document {
 		for _, c := range claims {
 			x.Rows = append(x.Rows, row{Cells: []cell{{Text: plain(c.Claim), Link: c.key()}, {Text: plain(string(c.verdict)), Class: verdictClass(c.verdict), Bold: true}}})
 		}
-		out = append(out, part{Key: "conclusions", Title: "Conclusions", Blocks: document{
-			text{Text: standingOf(claims) + ". A conclusion is decided only where at least six rounds pass an exact test, or an exact interval lies wholly on one side."}, x}})
+		told := standingOf(claims) + ". A conclusion is decided only where at least six rounds pass an exact test, or an exact interval lies wholly on one side."
+		if slices.ContainsFunc(v.Cells, func(c study.CellOutcome) bool { return len(c.Cell.Looks) > 0 }) {
+			told += " Where a conclusion says after how many rounds it was decided, its cells were looked at after fixed numbers of rounds, and it was decided at the first look that does. " +
+				"All looks together err no more often than one, and cells whose conclusions are decided were made in no more rounds."
+		}
+		out = append(out, part{Key: "conclusions", Title: "Conclusions", Blocks: document{text{Text: told}, x}})
 	}
 	out = append(out, v.story())
 	for i := range v.Study.Sections {
@@ -320,6 +324,9 @@ func (v *studyView) writtenBy() string {
 // facts are the page's first line.
 func (v *studyView) facts() []string {
 	out := []string{"length " + plain(v.Length), fmt.Sprintf("%s of %s", count(v.Made), plural(v.Planned, "trial"))}
+	if v.Unneeded > 0 {
+		out = append(out, count(v.Unneeded)+" more not needed")
+	}
 	if !v.Began.IsZero() {
 		out = append(out, studyTime(v.Began)+" to "+studyTime(v.Ended))
 	}
@@ -395,6 +402,9 @@ func (v *studyView) trials() part {
 		f := folded{Title: cellTitle(&c.Cell), Small: true, Note: v.why(c), Blocks: document{x}}
 		if f.Note == "" {
 			f.Note = fmt.Sprintf("%d of %s", made, plural(len(c.Trials), "round"))
+			if c.Unneeded > 0 {
+				f.Note += fmt.Sprintf("; %d more were not needed: all that uses them is decided", c.Unneeded)
+			}
 		}
 		if len(x.Rows) == 0 {
 			f.Key = x.Key
