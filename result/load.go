@@ -24,7 +24,8 @@ const (
 //
 // The file of a killed run is not an error: its Run has no Summary, and Damaged
 // describes a line that was cut off. A file that is not a result file, or was
-// written by a newer version, gives an error that wraps [ErrFormat].
+// written by a newer version, gives an error that wraps [ErrFormat]; if only a line after its
+// header cannot be read, the error wraps [ErrDamaged] too.
 func Load(path string) (*Run, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -59,6 +60,9 @@ func ReadRun(r io.Reader) (*Run, error) {
 			}
 		}
 		if err != nil {
+			if reader.header && errors.Is(err, ErrFormat) {
+				err = fmt.Errorf("%w: %w", ErrDamaged, err)
+			}
 			return nil, err
 		}
 	}

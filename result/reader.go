@@ -29,6 +29,10 @@ const maxLine = 16 << 20
 // that this version can read.
 var ErrFormat = errors.New("not a readable result file")
 
+// ErrDamaged is wrapped by errors about a result file that was damaged after it was written: it begins
+// with a header that this version reads, and has a line that it cannot read. Such errors wrap [ErrFormat] too.
+var ErrDamaged = errors.New("damaged after it was written")
+
 // Reader reads a result file record by record. Input that begins like a gzip
 // file is decompressed. A Reader holds one line at a time, of maxLine bytes
 // at most. It is not safe for concurrent use.

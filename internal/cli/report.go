@@ -311,8 +311,8 @@ func (env *Env) readRun(file string) (*result.Run, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, wrongUsage("sixnines run writes results, by default into results/", "%s does not exist", file)
-	case errors.Is(err, result.ErrFormat) && beginsAsResult(env.path(file)):
-		return nil, wrongUsage("it was damaged after it was written: take it from a copy, or make the run again; sixnines verify checks those beside it", "%w", err)
+	case errors.Is(err, result.ErrDamaged):
+		return nil, wrongUsage("take it from a copy, or make the run again; sixnines verify checks those beside it", "%w", err)
 	case errors.Is(err, result.ErrFormat):
 		return nil, wrongUsage("name a .jsonl file that sixnines run wrote, by this version or an older one", "%w", err)
 	case err != nil:
@@ -323,17 +323,6 @@ func (env *Env) readRun(file string) (*result.Run, error) {
 			file, lastSecond(part), seconds(part.Header.Window))
 	}
 	return run, nil
-}
-
-// beginsAsResult reports whether a file that cannot be read to its end begins with the header of a result.
-func beginsAsResult(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close() // read only: nothing to lose
-	first, err := result.NewReader(f).Next()
-	return err == nil && first.Header != nil
 }
 
 // oneRun reads a result file of one workload, or one of several.

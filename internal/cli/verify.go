@@ -100,8 +100,8 @@ func (env *Env) verify(files []string, raw string, asJSON bool) error {
 // verifyFile checks one result file.
 func (env *Env) verifyFile(file, raw string) (verified, error) {
 	run, err := env.readRun(file) // verify itself compares the seal
-	if errors.Is(err, result.ErrFormat) && beginsAsResult(env.path(file)) {
-		return verified{File: file, Problems: []judge.Problem{{Where: "file", Text: "it was damaged after it was written: " + err.Error()}}}, nil
+	if errors.Is(err, result.ErrDamaged) {
+		return verified{File: file, Problems: []judge.Problem{{Where: "file", Text: err.Error()}}}, nil
 	}
 	if err != nil {
 		return verified{}, err
