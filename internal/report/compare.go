@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -290,21 +291,21 @@ func noDifferences(c *compare.Comparison) string {
 
 // replacedTexts say which pairs were made again, and why.
 func replacedTexts(c *compare.Comparison) []string {
-	var again []string
+	var remade []string
 	for _, r := range c.Remade {
 		for _, w := range r.Why {
 			pair := fmt.Sprintf("pair %d", r.Pair)
 			if r.Control {
 				pair += ", A on both sides,"
 			}
-			again = append(again, fmt.Sprintf("%s of %s %s", w.Side, pair, plain(w.Why)))
+			remade = append(remade, fmt.Sprintf("%s of %s %s", w.Side, pair, plain(w.Why)))
 		}
 	}
 	if len(c.Replaced) == 0 {
-		return again
+		return remade
 	}
 	sides := map[string]int{}
-	out := again
+	var out []string
 	for _, r := range c.Replaced {
 		text := fmt.Sprintf("pair %d by pair %d", r.Pair, r.By)
 		for i, w := range r.Why {
@@ -320,7 +321,7 @@ func replacedTexts(c *compare.Comparison) []string {
 			first += "; always " + s + ": perhaps because of what " + s + " does"
 		}
 	}
-	return append([]string{first}, out...)
+	return slices.Concat([]string{first}, out, remade)
 }
 
 // compareTitle heads a comparison.
