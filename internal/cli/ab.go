@@ -57,7 +57,9 @@ a flag's name (rate=2k/s), option.NAME, setting.NAME or any field of a scenario.
 
 Ctrl-C ends the comparison after the current run, or at once if that run's window has
 not begun; a second Ctrl-C ends the window early; a third stops at once. The results
-are in one directory, which sixnines compare can read later and --resume continues.
+are in one directory, which sixnines compare can read later and --resume continues. Where a
+run that was stopped or killed is made again, --gate says undecided: whoever stopped it may
+have seen how it went.
 
 Where that is possible both runs of a pair are made at the same time, each with a broker
 and connections of its own, from one schedule, B's or A's half a gap later. What disturbs
