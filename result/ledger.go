@@ -59,6 +59,9 @@ type GroupEnd struct {
 	// Ways is by how many ways messages come to its consumers in the process, which may overtake each other.
 	Ways int `json:"ways"`
 	// Unproven says that a message may still come although later ones have overtaken it: by a partition that hangs,
-	// or again, because a connection was lost.
+	// or again, because a connection was lost or a consumer received no more.
 	Unproven bool `json:"unproven,omitempty"`
+	// Proven is the instant, ns from the window's start, before which a message was due that is lost if later ones have
+	// overtaken it; 0: there is no such limit, unless all is Unproven.
+	Proven int64 `json:"proven_ns,omitempty"`
 }

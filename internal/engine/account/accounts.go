@@ -165,7 +165,7 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 	lastMissing := make([]stream.Marks, len(a.Sending.Streams))
 	for i, g := range a.Receiving.Groups {
 		coming, ended := a.Receiving.StillComing(g, a.Observed)
-		proves := a.Receiving.Proves(g, a.Observed)
+		proven := a.Receiving.Proves(g, a.Observed)
 		for _, st := range a.Sending.Streams {
 			ledger, bound := g.Ledger(st)
 			if !bound || !st.Begun {
@@ -173,7 +173,7 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 			}
 			damaged.of(a, g.Damaged(st), st, ledger, intended)
 			newest, any := ledger.Highest()
-			absent += gaps.undelivered(st, ledger, !coming && any, newest, proves) - st.Rejected.N.Load()
+			absent += gaps.undelivered(st, ledger, !coming && any, newest, proven) - st.Rejected.N.Load()
 			for seq := range ledger.Missing(st.First, st.Last) {
 				absent++
 				if st.Rejected.Has(seq) {
@@ -218,7 +218,7 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 				case fate == readback.Removed, fate == readback.Dropped: // it will not come, and is not known to be lost
 					total.Undelivered++
 					inFlight = true
-				case fate == readback.Gone || overtaken && proves:
+				case fate == readback.Gone || overtaken && at < proven:
 					total.LostAcked++
 					inFlight = true
 				default: // overtaken, it may come again, but is in no queue

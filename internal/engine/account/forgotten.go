@@ -59,8 +59,9 @@ type forgotten struct {
 }
 
 // undelivered adds a stream's messages that a group did not receive, and returns how many these are. overtaken says
-// that those before newest are not still coming, and proves that they are lost then.
-func (f *forgotten) undelivered(st *stream.Stream, ledger *integrity.Ledger, overtaken bool, newest uint64, proves bool) (absent int64) {
+// that those before newest are not still coming; they are lost then if they were due before proven, see
+// [receive.Receiving.Proves].
+func (f *forgotten) undelivered(st *stream.Stream, ledger *integrity.Ledger, overtaken bool, newest uint64, proven int64) (absent int64) {
 	_, late := ledger.Forgotten() // one that came late may be any of them
 	for _, g := range ledger.Gaps(st.First, st.Last) {
 		absent += g.Missing
@@ -84,7 +85,7 @@ func (f *forgotten) undelivered(st *stream.Stream, ledger *integrity.Ledger, ove
 		if gone = gone && late == 0; gone {
 			none += acked
 		}
-		if gone && proves {
+		if gone && at < proven {
 			f.total.LostAcked += acked
 		} else {
 			f.total.Undelivered += acked

@@ -1,6 +1,8 @@
 package account
 
 import (
+	"math"
+
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/numbers"
 	"sixnines/internal/recorder"
@@ -76,7 +78,13 @@ func (a *Accounts) closeLedger(l *result.Ledger) {
 	start := a.Start.Load()
 	for _, g := range a.Receiving.Groups {
 		newest, ways := a.Receiving.Ways(g)
-		x := result.GroupEnd{Group: g.Number(), Ways: ways, Unproven: !a.Receiving.Proves(g, a.Observed)}
+		x := result.GroupEnd{Group: g.Number(), Ways: ways}
+		switch proven := a.Receiving.Proves(g, a.Observed); {
+		case proven <= start:
+			x.Unproven = true
+		case proven < math.MaxInt64:
+			x.Proven = proven - start
+		}
 		if newest != 0 {
 			x.Newest = newest - start
 		}

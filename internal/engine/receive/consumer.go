@@ -41,6 +41,7 @@ type Consumer struct {
 	expected [][]uint64
 	count    uint32 // deliveries so far, for sampled
 	newest   int64  // when the newest measured message came, CLOCK_MONOTONIC; others read it when no more can come
+	reached  int64  // the latest instant at which one of its measured messages was due; likewise
 	shifted  bool   // measured messages came from other clocks; likewise
 	early    int64  // the longest that one of these arrived before it was sent, ns; likewise
 
@@ -245,7 +246,7 @@ func (c *Consumer) observe(m *message, now int64) {
 	if st.Stamps != nil && !c.recording.Stages.OnAck {
 		c.recording.Split(c.Tap, st.Stamps, m.Sequence, m.sent, now)
 	}
-	c.newest = now
+	c.newest, c.reached = now, max(c.reached, m.Intended)
 	if c.raw != nil {
 		c.raw.Put(c.plan.Flow.RawDelivered, m.Stream, c.index, m.Sequence, m.Intended, m.sent, now)
 	}

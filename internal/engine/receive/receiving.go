@@ -6,6 +6,7 @@ package receive
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -218,23 +219,35 @@ func (r *Receiving) StillComing(g *Group, now int64) (may, ended bool) {
 	return coming && ways > 1, !coming
 }
 
-// Proves reports whether a message of the group that later ones have overtaken is lost, where StillComing says
-// that it is not still coming. Two things leave it open. With more than one order in the broker it is not known
+// Proves returns the instant, CLOCK_MONOTONIC, before which a message of the group was due that is lost, if later
+// ones have overtaken it and StillComing says that it is not still coming; 0: that proves of no message that it is lost.
+// Three things leave it open. With more than one order in the broker it is not known
 // by which partition a message comes that has not come: that one may hang. And what was handed out on a
 // connection that was lost may be delivered again: how long that takes the driver states, and if it does not, a
 // lost connection counts whenever it was. It counts for twice that time, since a message may be
-// handed out on it until the broker has noticed. now is when clients began to close, CLOCK_MONOTONIC. It is
-// called when no more can come.
-func (r *Receiving) Proves(g *Group, now int64) bool {
+// handed out on it until the broker has noticed. And a consumer may receive no more without an error: what was handed
+// to it comes again when the broker notices. A queue hands out in its order, so that is only what was due after the
+// last message that it received. now is when clients began to close, CLOCK_MONOTONIC. It is called when no more can
+// come.
+func (r *Receiving) Proves(g *Group, now int64) (before int64) {
 	stated := &r.Session.Semantics
 	if stated.Levels.Ordering != semantics.PerTopic || slices.ContainsFunc(r.Consumers, func(c *Consumer) bool { return c.group == g && c.Partitions() > 1 }) {
-		return false
+		return 0
 	}
 	lost, again := r.Session.Lost.Load(), int64(stated.Redelivery)
 	if again == 0 && stated.Levels.Delivery == semantics.AtMostOnce {
-		return true
+		return math.MaxInt64
 	}
-	return lost == 0 || again > 0 && now-lost >= 2*again
+	if lost != 0 && (again == 0 || now-lost < 2*again) {
+		return 0
+	}
+	before = math.MaxInt64
+	for _, c := range r.Consumers {
+		if c.group == g {
+			before = min(before, c.reached)
+		}
+	}
+	return before
 }
 
 // Ways returns by how many ways messages come to the group, and when the newest measured message came,

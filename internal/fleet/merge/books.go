@@ -47,6 +47,7 @@ type groupBook struct {
 	ways   int
 	// unproven: that later messages came does not prove that one is lost, see [result.GroupEnd].
 	unproven bool
+	proven   int64 // the least of its members' [result.GroupEnd.Proven]; 0: none has one
 }
 
 // newBooks returns the books of a workload; nil: agents receive what they send themselves.
@@ -130,6 +131,9 @@ func (b *books) add(agent int, l *result.Ledger) error {
 		}
 		g := &b.groups[x.Group]
 		g.newest, g.ways, g.unproven = max(g.newest, x.Newest), g.ways+x.Ways, g.unproven || x.Unproven
+		if x.Proven > 0 && (g.proven == 0 || x.Proven < g.proven) {
+			g.proven = x.Proven
+		}
 	}
 	for _, p := range l.Lags {
 		mine.lags[p[0]] = p[1]

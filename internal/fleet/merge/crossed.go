@@ -277,7 +277,7 @@ func (x *crossing) missing(g, p int) {
 		case !st.acked.Has(seq):
 			x.d.MissingUnknown++
 			inFlight = !acks
-		case overtaken && !group.unproven:
+		case overtaken && !group.unproven && (group.proven == 0 || at < group.proven):
 			x.d.LostAcked++
 			inFlight = true
 		default:
