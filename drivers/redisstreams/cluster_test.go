@@ -1,6 +1,7 @@
 package redisstreams_test
 
 import (
+	"fmt"
 	"testing"
 
 	"sixnines/driver"
@@ -20,7 +21,15 @@ func TestCluster(t *testing.T) {
 	t.Run("moves a slot", func(t *testing.T) {
 		var sides []*resptest.Side
 		for _, client := range []string{"direct", "library"} {
-			sides = append(sides, resptest.NewSide(t, client, redisstreams.Entry(), target(client)))
+			for name, spec := range map[string]driver.ConsumerSpec{
+				"alone":         {},
+				"a group":       {Group: "g"},
+				"a group, by 7": {Group: "g", Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 7}},
+			} {
+				to := target(client)
+				to.Run = fmt.Sprintf("%s-%d", client, len(sides))
+				sides = append(sides, resptest.NewSideOf(t, client+", "+name, redisstreams.Entry(), to, spec))
+			}
 		}
 		resptest.MovesSlot(t, c, sides...)
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -16,14 +17,15 @@ import (
 // consumer implements driver.Consumer: a connection on which one goroutine
 // fetches, delivers and acknowledges, in this order, again and again.
 type consumer struct {
-	session *session
-	link    *kit.Link[wire, *wire]
-	gate    *kit.Gate
-	name    string // of the connection, and in its group
-	group   string // empty: alone
-	keys    []string
-	numbers map[string]int // of the keys
-	prompt  bool           // acknowledgements are written at once
+	session    *session
+	link       *kit.Link[wire, *wire]
+	gate       *kit.Gate
+	name       string // in its group
+	connection string // the name of its connection
+	group      string // empty: alone
+	keys       []string
+	numbers    map[string]int // of the keys
+	prompt     bool           // acknowledgements are written at once
 
 	id    int
 	taken []atomic.Int64 // by key: messages delivered to one that is alone
@@ -35,8 +37,11 @@ type consumer struct {
 	existing bool
 
 	// The link's goroutine's:
-	begun      bool // there was a connection
-	conn       *resp.Conn
+	begun bool // there was a connection
+	conn  *resp.Conn
+	// asking says that the connection's server has the keys already, although not yet their slot: it wants ASKING before
+	// each command.
+	asking     bool
 	from       fetcher
 	fetching   fetch
 	last       []id   // by key: how far the consumer is, or how far with what it reads again
@@ -54,7 +59,14 @@ type wire struct {
 }
 
 // Serve implements kit.Wire.
-func (w *wire) Serve() error { return w.consumer.session.Lost(w.conn, w.consumer.serve(w.conn)) }
+func (w *wire) Serve() error {
+	c := w.consumer
+	err := c.serve(w.conn)
+	if _, _, moved := c.session.Redirected(w.conn, err); moved {
+		c.settle()
+	}
+	return c.session.Lost(w.conn, c.session.Referred(w.conn.To.Address, err))
+}
 
 // End implements kit.Wire.
 func (w *wire) End(error) { w.conn.Close() }
@@ -158,11 +170,11 @@ func (s *session) consumer(ctx context.Context, spec driver.ConsumerSpec, keys [
 			return nil, err
 		}
 	}
-	connection := c.name
+	c.connection = c.name
 	if s.Clustered() { // a consumer may have several
-		connection += "/" + c.keys[0]
+		c.connection += "/" + c.keys[0]
 	}
-	c.link = resp.NewLink[wire](s.Client, kit.Consumer, c.keys[0], connection, c.prepare)
+	c.link = resp.NewLink[wire](s.Client, kit.Consumer, c.keys[0], c.connection, c.prepare)
 	if _, err := s.Keep(c); err != nil {
 		return nil, err
 	}
@@ -195,9 +207,32 @@ func (c *consumer) skip(ctx context.Context) error {
 	return nil
 }
 
-// prepare asks for what will be asked for all the time, without waiting, and
-// after a loss of the connection makes sure that there is a group to ask.
+// prepare begins on a connection, or on one to the server that this one names: keys go there ahead of their slot.
 func (c *consumer) prepare(conn *resp.Conn) (*wire, error) {
+	c.asking = false
+	err := c.begin(conn)
+	to, asks, _ := c.session.Redirected(conn, err)
+	switch {
+	case err == nil:
+		return &wire{c, conn}, nil
+	case !asks:
+		return nil, err
+	}
+	conn.Close()
+	if conn, err = c.session.Ask(driver.WithRole(c.link.Life(), kit.Consumer), to, c.connection); err != nil {
+		return nil, err
+	}
+	c.asking = true
+	if err := c.begin(conn); err != nil {
+		conn.Close()
+		return nil, c.session.Referred(to, err)
+	}
+	return &wire{c, conn}, nil
+}
+
+// begin asks for what will be asked for all the time, without waiting, and
+// after a loss of the connection makes sure that there is a group to ask.
+func (c *consumer) begin(conn *resp.Conn) error {
 	c.dues = 0
 	for k := range c.due {
 		c.due[k] = c.due[k][:0]
@@ -209,7 +244,7 @@ func (c *consumer) prepare(conn *resp.Conn) (*wire, error) {
 	if c.group != "" {
 		if c.begun && !c.session.Target.Given {
 			if err := c.regroup(conn); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		c.fetching = fetchNew
@@ -226,19 +261,33 @@ func (c *consumer) prepare(conn *resp.Conn) (*wire, error) {
 	for range c.keys {
 		args = append(args, after)
 	}
-	if _, err := conn.Do(command, args...); err != nil {
-		return nil, resp.Explain(err)
+	if _, err := c.do(conn, command, args...); err != nil {
+		return err
 	}
 	c.begun = true
-	return &wire{c, conn}, nil
+	return nil
+}
+
+// do sends a command to the server of the consumer's connection, while nothing else is asked there.
+func (c *consumer) do(conn *resp.Conn, command string, args ...any) (any, error) {
+	if c.asking {
+		if _, err := conn.Do("ASKING"); err != nil {
+			return nil, resp.Explain(err)
+		}
+	}
+	reply, err := conn.Do(command, args...)
+	return reply, resp.Explain(err)
 }
 
 // regroup makes the consumer's group where it is missing. Where the streams are to be
 // gone the consumer ends without a word.
 func (c *consumer) regroup(conn *resp.Conn) error {
 	err := c.session.regroup(c.link.Life(), c.group, c.keys, func(args ...any) error {
-		_, err := conn.Do("XGROUP", args...)
-		return resp.Explain(err)
+		if c.asking { // where the stream is not, it is at the server that has the slot
+			args = slices.DeleteFunc(args, func(arg any) bool { return arg == makeStream })
+		}
+		_, err := c.do(conn, "XGROUP", args...)
+		return err
 	}, func(key string) {
 		c.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("group %q of stream %q was gone, with what the server knew of it; it begins anew with what the stream holds", c.group, key)})
 	})
@@ -247,6 +296,9 @@ func (c *consumer) regroup(conn *resp.Conn) error {
 	}
 	return err
 }
+
+// makeStream has XGROUP CREATE make a stream that is missing.
+const makeStream = "MKSTREAM"
 
 // regroup makes a group of the streams where it is missing, with the stream if
 // that is, and calls made for each, unless the streams are to be gone.
@@ -259,7 +311,7 @@ func (s *session) regroup(ctx context.Context, group string, keys []string, xgro
 		return fmt.Errorf("%w: the streams have been removed", driver.ErrClosed)
 	}
 	for _, key := range keys {
-		switch err := xgroup("CREATE", key, group, "0", "MKSTREAM"); {
+		switch err := xgroup("CREATE", key, group, "0", makeStream); {
 		case err == nil:
 			made(key)
 		case !resp.IsReply(err, "BUSYGROUP"):
@@ -273,6 +325,9 @@ func (s *session) regroup(ctx context.Context, group string, keys []string, xgro
 func (c *consumer) serve(conn *resp.Conn) error {
 	c.conn, c.from = conn, c.fetcher(conn)
 	for {
+		if c.asking && c.session.Serves(conn, c.keys[0]) {
+			c.asking = false
+		}
 		c.acknowledge()
 		n, err := c.from.fetch()
 		switch {
@@ -332,14 +387,7 @@ func (c *consumer) leave(ctx context.Context) {
 		return
 	}
 	for k, ids := range c.due {
-		if len(ids) == 0 {
-			continue
-		}
-		args := []any{c.keys[k], c.group}
-		for _, i := range ids {
-			args = append(args, i.append(nil))
-		}
-		if _, err := s.Do(ctx, c.keys[k], "XACK", args...); err != nil {
+		if err := c.confirm(ctx, k, ids); err != nil {
 			s.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: %d messages stay unacknowledged: %v", c.name, len(ids), err)})
 		}
 	}

@@ -1,6 +1,9 @@
 package redisstreams
 
 import (
+	"context"
+	"time"
+
 	"sixnines/driver"
 	"sixnines/drivers/internal/resp"
 )
@@ -15,6 +18,17 @@ type fetcher interface {
 	// were. An error ends the connection, unless it is of class ErrNoTopic.
 	fetch() (int, error)
 }
+
+// block is how long the server waits for entries before it answers that it has none; 0: until there is one. A server of a
+// cluster tells nobody that a stream has gone to another one ahead of its slot, except who asks.
+func (c *consumer) block() time.Duration {
+	if c.session.Clustered() {
+		return askAgain
+	}
+	return 0
+}
+
+const askAgain = 500 * time.Millisecond
 
 // fetcher returns that of the client that was asked for.
 func (c *consumer) fetcher(conn *resp.Conn) fetcher {
@@ -43,6 +57,40 @@ func (c *consumer) acknowledge() {
 		c.asked[k] += len(ids)
 	}
 	c.dues = 0
+}
+
+// refused deals with an acknowledgement that was refused. An error, of one that is another server's to take, ends the
+// connection, see settle.
+func (c *consumer) refused(err error) error {
+	if _, _, moved := c.session.Redirected(c.conn, err); moved {
+		return err
+	}
+	c.complain(err)
+	return nil
+}
+
+// settle acknowledges what was delivered and is not known to be acknowledged, at the server that has the streams now, or will: it
+// would be given again.
+func (c *consumer) settle() {
+	for k, ids := range c.due {
+		if err := c.confirm(c.link.Life(), k, ids); err != nil {
+			return // the next connection begins with it
+		}
+		c.due[k], c.asked[k] = ids[:0], 0
+	}
+}
+
+// confirm acknowledges entries of a stream by the session's own connection.
+func (c *consumer) confirm(ctx context.Context, stream int, ids []id) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	args := []any{c.keys[stream], c.group}
+	for _, i := range ids {
+		args = append(args, i.append(nil))
+	}
+	_, err := c.session.Do(ctx, c.keys[stream], "XACK", args...)
+	return err
 }
 
 // answered forgets what was acknowledged: all answers have come.

@@ -11,7 +11,7 @@ type frames struct {
 	*consumer
 	answers     entries
 	out         []byte // bytes not yet written
-	outstanding int    // acknowledgements that are not answered
+	outstanding int    // commands that are not answered: acknowledgements, and ASKING
 	scratch     []byte
 }
 
@@ -21,6 +21,7 @@ func newFrames(c *consumer, conn *resp.Conn) *frames {
 
 // ack appends the command that acknowledges the entries.
 func (f *frames) ack(k int, ids []id) {
+	f.askings()
 	f.out = resp.AppendWords(f.out, 3+len(ids))
 	f.word("XACK")
 	f.word(f.keys[k])
@@ -49,15 +50,26 @@ func (f *frames) fetch() (int, error) {
 			return 0, err
 		}
 		if kind == resp.Failure {
-			f.complain(resp.ReplyError(string(line)))
+			if err := f.refused(resp.ReplyError(string(line))); err != nil {
+				return 0, err
+			}
 		}
 	}
 	f.answered()
 	return f.answers.read(f.consumer)
 }
 
+// askings appends ASKING where the next command needs it.
+func (f *frames) askings() {
+	if f.asking {
+		f.out = resp.AppendCommand(f.out, "ASKING")
+		f.outstanding++
+	}
+}
+
 // request appends the command that fetches.
 func (f *frames) request() {
+	f.askings()
 	block := f.fetching != fetchAgain // which never waits
 	words := 4 + 2*len(f.keys)        // XREAD COUNT n STREAMS …
 	if block {
@@ -80,7 +92,8 @@ func (f *frames) request() {
 	f.out = resp.AppendWord(f.out, f.scratch)
 	if block {
 		f.word("BLOCK")
-		f.word("0")
+		f.scratch = strconv.AppendInt(f.scratch[:0], f.block().Milliseconds(), 10)
+		f.out = resp.AppendWord(f.out, f.scratch)
 	}
 	if f.group != "" && f.noAck {
 		f.word("NOACK")

@@ -13,7 +13,7 @@ import (
 type redigoFetcher struct {
 	*consumer
 	conn        redigo.Conn
-	outstanding int // acknowledgements that are not answered
+	outstanding int // commands that are not answered: acknowledgements, and ASKING
 }
 
 func newRedigoFetcher(c *consumer, conn *resp.Conn) *redigoFetcher {
@@ -23,6 +23,7 @@ func newRedigoFetcher(c *consumer, conn *resp.Conn) *redigoFetcher {
 // ack and fetch send without looking at errors: redigo keeps those of writing, and
 // Flush has them.
 func (f *redigoFetcher) ack(k int, ids []id) {
+	f.askings()
 	args := redigo.Args{f.keys[k], f.group}
 	for _, i := range ids {
 		args = args.Add(i.String())
@@ -31,9 +32,18 @@ func (f *redigoFetcher) ack(k int, ids []id) {
 	f.outstanding++
 }
 
+// askings sends ASKING where the next command needs it.
+func (f *redigoFetcher) askings() {
+	if f.asking {
+		_ = f.conn.Send("ASKING")
+		f.outstanding++
+	}
+}
+
 func (f *redigoFetcher) send() error { return f.conn.Flush() }
 
 func (f *redigoFetcher) fetch() (int, error) {
+	f.askings()
 	command, args := f.request()
 	_ = f.conn.Send(command, args...)
 	if err := f.conn.Flush(); err != nil {
@@ -42,7 +52,9 @@ func (f *redigoFetcher) fetch() (int, error) {
 	for ; f.outstanding > 0; f.outstanding-- {
 		_, err := f.conn.Receive()
 		if _, refused := resp.ReplyText(err); refused {
-			f.complain(resp.Explain(err))
+			if err := f.refused(resp.Explain(err)); err != nil {
+				return 0, err
+			}
 		} else if err != nil {
 			return 0, err
 		}
@@ -63,7 +75,7 @@ func (f *redigoFetcher) request() (command string, args redigo.Args) {
 	}
 	args = args.Add("COUNT", f.session.options.Count)
 	if f.fetching != fetchAgain { // which never waits
-		args = args.Add("BLOCK", 0)
+		args = args.Add("BLOCK", f.block().Milliseconds())
 	}
 	if f.group != "" && f.noAck {
 		args = args.Add("NOACK")

@@ -48,6 +48,7 @@ func (s *Session) Do(ctx context.Context, key, command string, args ...any) (any
 		case referred && hops < mostHops:
 			if r.asks {
 				asked = r.address
+				s.masters.await(s.Life, asked)
 			} else {
 				s.cluster.note(r)
 				s.cluster.suspect()

@@ -1,6 +1,7 @@
 package resp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -67,6 +68,29 @@ func (cl *Client) Referred(address string, err error) error {
 	}
 	cl.cluster.suspect()
 	return fmt.Errorf("%w: %w", driver.ErrNotConnected, elsewhere{text})
+}
+
+// Redirected reads an error reply on a connection to a server of a cluster by which that names another one: to is the address
+// of that, and asks says that it wants ASKING before each command, see redirection. False: it is no such reply.
+func (cl *Client) Redirected(c *Conn, err error) (to string, asks, ok bool) {
+	text, said := ReplyText(err)
+	if cl.cluster == nil || !said {
+		return "", false, false
+	}
+	r, ok := redirectionOf(text, c.To.Address)
+	return r.address, r.asks, ok
+}
+
+// Ask connects to a server that has a key already, although not yet its slot, see [Client.Redirected].
+func (cl *Client) Ask(ctx context.Context, address, name string) (*Conn, error) {
+	cl.masters.await(cl.Life, address)
+	return connectMaster(ctx, cl, cl.serverAt(address), name, alone)
+}
+
+// Serves reports whether the server of a connection has the slot of a key, as far as is known.
+func (cl *Client) Serves(c *Conn, key string) bool {
+	v := cl.cluster.known.Load()
+	return v != nil && v.owner(slotOf(key)) == c.To.Address
 }
 
 // isElsewhere reports whether an error is of Referred.

@@ -122,7 +122,7 @@ func (p *Pipeline) askOther(ctx context.Context, all []referral) (done []outcome
 		}
 		return done
 	}
-	c, err := connectMaster(ctx, p.client, p.client.serverAt(all[0].address), string(kit.Producer), alone)
+	c, err := p.client.Ask(ctx, all[0].address, string(kit.Producer))
 	if err != nil {
 		return finish(driver.ErrNotConnected, err)
 	}

@@ -27,10 +27,21 @@ type masters struct {
 type master struct {
 	ctx context.Context
 	end context.CancelCauseFunc
+	// awaited says that the server is to get slots of its cluster, and may have none yet: until it has, it is not
+	// among those that others name.
+	awaited bool
 }
 
 // at returns the context of the master at an address, which ends with life at the latest.
 func (m *masters) at(life context.Context, address string) context.Context {
+	return m.note(life, address, false).ctx
+}
+
+// await notes a server that is to get slots.
+func (m *masters) await(life context.Context, address string) { m.note(life, address, true) }
+
+// note notes a server that was named, unless it is known already.
+func (m *masters) note(life context.Context, address string, awaited bool) master {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.all == nil {
@@ -39,9 +50,10 @@ func (m *masters) at(life context.Context, address string) context.Context {
 	named, is := m.all[address]
 	if !is {
 		named.ctx, named.end = context.WithCancelCause(life)
+		named.awaited = awaited
 		m.all[address] = named
 	}
-	return named.ctx
+	return named
 }
 
 // only ends all others than the masters at the addresses, because of why. A verb in that stands for the server's own address.
@@ -49,7 +61,11 @@ func (m *masters) only(addresses []string, why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for other, named := range m.all {
-		if !slices.Contains(addresses, other) {
+		switch is := slices.Contains(addresses, other); {
+		case is && named.awaited:
+			named.awaited = false
+			m.all[other] = named
+		case !is && !named.awaited:
 			named.end(fmt.Errorf("%w: "+why, driver.ErrNotConnected, other))
 			delete(m.all, other)
 		}

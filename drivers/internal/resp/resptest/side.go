@@ -44,17 +44,27 @@ func (on *Side) send() (ok bool) {
 	return true
 }
 
-// NewSide opens a session with the target.
+// NewSide opens a session with the target, whose consumer is on its own.
 func NewSide(t testing.TB, name string, e driver.Entry, target driver.Target) *Side {
 	t.Helper()
+	return NewSideOf(t, name, e, target, driver.ConsumerSpec{})
+}
+
+// NewSideOf opens a session with the target and a consumer.
+func NewSideOf(t testing.TB, name string, e driver.Entry, target driver.Target, spec driver.ConsumerSpec) *Side {
+	t.Helper()
+	var groups []string
+	if spec.Group != "" {
+		groups = []string{spec.Group}
+	}
 	s := sessiontest.Open(t, e.Driver, target)
 	ctx, cancel := context.WithTimeout(context.Background(), sessiontest.Patience)
 	defer cancel()
-	if _, err := s.Provision(ctx, driver.Topology{Topics: []string{"t0"}, Producers: 1, Consumers: 1}); err != nil {
+	if _, err := s.Provision(ctx, driver.Topology{Topics: []string{"t0"}, Groups: groups, Producers: 1, Consumers: 1}); err != nil {
 		t.Fatal(err)
 	}
 	on := &Side{Name: name, Session: s, Key: s.(driver.DestinationNamer).Destinations()[0].Name}
-	sessiontest.Consume(t, s, driver.ConsumerSpec{}, on.deliver)
+	sessiontest.Consume(t, s, spec, on.deliver)
 	on.producer = sessiontest.Produce(t, s, &on.acks)
 	return on
 }
