@@ -55,6 +55,7 @@ faults: export SIXNINES_BROKERS_REQUIRED = 1
 faults: export SIXNINES_FAULTS = all
 faults: brokers
 	$(GO) test $(TAGGED) -count=1 -timeout=4h -v -run='^(TestFaults|TestPairs|TestFaultsMatrix|TestFaultsHappen|TestInstants|TestRefusedFaults|TestFaultsNeedPrivileges|TestStallOracleOfBrokers)$$' ./internal/cli
+	$(GO) test $(TAGGED) -count=1 -v -run='^TestNodeKilled$$' ./drivers/all
 
 bin/sixnines:
 	CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -o $@ ./cmd/sixnines
