@@ -18,17 +18,22 @@ import (
 // post asks nsqd by HTTP to do something with a topic, and a channel if that is
 // not empty.
 func (s *session) post(ctx context.Context, what, topic, channel string) error {
+	return s.postAt(ctx, s.http, what, topic, channel)
+}
+
+// postAt is post to another nsqd's HTTP address.
+func (s *session) postAt(ctx context.Context, at, what, topic, channel string) error {
 	query := url.Values{"topic": {topic}}
 	if channel != "" {
 		query.Set("channel", channel)
 	}
-	_, err := s.ask(ctx, http.MethodPost, what, query)
+	_, err := s.ask(ctx, at, http.MethodPost, what, query)
 	return err
 }
 
-// ask makes a request to nsqd's HTTP address and returns the answer.
-func (s *session) ask(ctx context.Context, method, what string, query url.Values) ([]byte, error) {
-	text, status, err := s.Ask(ctx, method, s.http+what+"?"+query.Encode(), nil, nil)
+// ask makes a request to an HTTP address, of nsqd or nsqlookupd, and returns the answer.
+func (s *session) ask(ctx context.Context, at, method, what string, query url.Values) ([]byte, error) {
+	text, status, err := s.Ask(ctx, method, at+what+"?"+query.Encode(), nil, nil)
 	if err != nil || status == http.StatusOK {
 		return text, err
 	}
@@ -39,7 +44,7 @@ func (s *session) ask(ctx context.Context, method, what string, query url.Values
 	case status == http.StatusForbidden:
 		class = driver.ErrUnauthorized
 	}
-	return nil, fmt.Errorf("%w: %s says %d: %.200s; is this nsqd's HTTP address?", class, s.http+what, status, text)
+	return nil, fmt.Errorf("%w: %s says %d: %.200s; is this the HTTP address?", class, at+what, status, text)
 }
 
 // Provision implements driver.Session. It makes the topics and channels if it
@@ -213,7 +218,7 @@ var errUnanswered = errors.New("messages in flight")
 // answered waits until nsqd has read what go-nsq's consumers say of its messages in a
 // channel, or in all of the topic: nsqd 1.3.0 crashes if a channel is removed while it
 // reads a FIN. For consumers of the driver's own client close has waited for it.
-func (s *session) answered(ctx context.Context, topic, channel string) {
+func (s *session) answered(ctx context.Context, at, topic, channel string) {
 	if !s.options.library() {
 		return
 	}
@@ -222,7 +227,7 @@ func (s *session) answered(ctx context.Context, topic, channel string) {
 	unanswered := func(err error) bool { return errors.Is(err, errUnanswered) }
 	// What is not answered by then belongs to a consumer that is lost.
 	_ = kit.Await(ctx, "nsq: wait for consumers' answers", unanswered, func() error {
-		t, err := s.stats(ctx, topic)
+		t, err := s.stats(ctx, at, topic)
 		for _, c := range t.Channels {
 			if c.InFlight > 0 && (channel == "" || c.Name == channel) {
 				return errUnanswered
@@ -236,14 +241,14 @@ func (s *session) answered(ctx context.Context, topic, channel string) {
 // would else go on keeping messages. If it cannot, Deprovision removes it with
 // its topic.
 func (s *session) dropChannel(ctx context.Context, c *consumer) {
-	if s.http == "" {
-		return
-	}
-	for _, topic := range c.topics {
-		s.answered(ctx, topic, c.channel)
-		if err := s.post(ctx, "/channel/delete", topic, c.channel); err != nil && !errors.Is(err, driver.ErrNoTopic) {
+	for _, in := range c.places() {
+		topic, at := in.topic, in.daemon
+		if at.http == "" {
+			continue
+		}
+		s.answered(ctx, at.http, topic, c.channel)
+		if err := s.postAt(ctx, at.http, "/channel/delete", topic, c.channel); err != nil && !errors.Is(err, driver.ErrNoTopic) {
 			s.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("remove channel %q of topic %q: %v", c.channel, topic, err)})
-			return
 		}
 	}
 }
@@ -262,10 +267,11 @@ func (s *session) Deprovision(ctx context.Context) error {
 	_ = s.Drain(ctx, s.senders.Drain) // what is stuck ends with its connection
 	var errs []error
 	for _, topic := range made {
-		s.answered(ctx, topic, "")
+		s.answered(ctx, s.http, topic, "")
 		if err := s.post(ctx, "/topic/delete", topic, ""); err != nil && !errors.Is(err, driver.ErrNoTopic) {
 			errs = append(errs, &driver.Left{What: "topic", Name: topic, Err: wrap(err, "remove topic %q", topic)})
 		}
+		errs = append(errs, s.unlist(ctx, topic)...)
 	}
 	return errors.Join(errs...)
 }

@@ -16,7 +16,7 @@ func (s *session) Leftovers(ctx context.Context) (all []driver.Leftover, err err
 	if s.http == "" {
 		return nil, s.Option("http_url", "topics are listed by nsqd's HTTP address only, which does not follow from the URL")
 	}
-	text, err := s.ask(ctx, http.MethodGet, "/stats", url.Values{"format": {"json"}, "include_clients": {"false"}})
+	text, err := s.ask(ctx, s.http, http.MethodGet, "/stats", url.Values{"format": {"json"}, "include_clients": {"false"}})
 	if err != nil {
 		return nil, wrap(err, "list topics")
 	}

@@ -14,7 +14,7 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
-// consumer implements driver.Consumer. Its subscriptions, one for each topic,
+// consumer implements driver.Consumer. Its subscriptions, one for each topic at each nsqd,
 // have a connection each.
 type consumer struct {
 	session *session
@@ -24,13 +24,20 @@ type consumer struct {
 	alone   bool     // the channel is the consumer's own
 	due     int      // FINs that are written together, at least; 0: each at once
 	ready   int      // messages that may come before they are finished; 0: nsqd's limit
+	in      []place  // of subs, and of the one that is being made
 	subs    []subscriber
 
 	gate    *kit.Gate
 	leaving atomic.Bool
 }
 
-// subscriber is a consumer's subscription to one topic, by either client.
+// place is a topic at an nsqd.
+type place struct {
+	topic  string
+	daemon daemon
+}
+
+// subscriber is a consumer's subscription to one topic at one nsqd, by either client.
 type subscriber interface {
 	// start connects and subscribes.
 	start(ctx context.Context) error
@@ -47,18 +54,19 @@ type subscription struct {
 	consumer *consumer
 	link     *link
 	topic    string
+	at       daemon
 	gone     func()        // called when nsqd sends no more messages
 	left     chan struct{} // closed by it
 }
 
-// subscriber returns what is to subscribe to the topic.
-func (c *consumer) subscriber(topic string, key kit.Key) subscriber {
+// subscriber returns what is to subscribe to the topic at an nsqd.
+func (c *consumer) subscriber(in place, key kit.Key) subscriber {
 	left := make(chan struct{})
 	gone := sync.OnceFunc(func() { close(left) })
 	if c.session.options.library() {
-		return &handler{consumer: c, topic: topic, key: key, left: left, gone: gone}
+		return &handler{consumer: c, topic: in.topic, at: in.daemon, key: key, left: left, gone: gone}
 	}
-	s := &subscription{consumer: c, topic: topic, left: left, gone: gone}
+	s := &subscription{consumer: c, topic: in.topic, at: in.daemon, left: left, gone: gone}
 	s.link = c.session.newLink(key, s)
 	return s
 }
@@ -115,21 +123,50 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		s.Forget(c)
 		return nil, fmt.Errorf("nsq: group %q: %w: a channel's name has up to 64 letters, digits, dots, dashes and underscores", spec.Group, driver.ErrUnsupported)
 	}
-	for i, topic := range c.topics {
-		sub := c.subscriber(topic, kit.Key{Role: kit.Consumer, Conn: number + i<<16})
-		if err := sub.start(ctx); err != nil {
+	for _, topic := range c.topics {
+		if err := c.subscribe(ctx, topic, number); err != nil {
 			c.Close(ctx)
 			return nil, wrap(err, "subscribe to %q", topic)
 		}
-		s.mu.Lock()
-		c.subs = append(c.subs, sub)
-		s.mu.Unlock()
 	}
 	if s.Closed() { // it may not have seen all of them
 		c.Close(ctx)
 		return nil, fmt.Errorf("nsq: subscribe: session %w", driver.ErrClosed)
 	}
 	return c, nil
+}
+
+// subscribe subscribes to a topic at each nsqd that a consumer finds. The consumer is the one with the number.
+func (c *consumer) subscribe(ctx context.Context, topic string, number int) error {
+	s := c.session
+	found, err := s.daemons(ctx, topic)
+	if err == nil && !c.alone {
+		err = s.foundGiven(ctx, found, topic, c.channel)
+	}
+	if err != nil {
+		return err
+	}
+	for _, d := range found {
+		in := place{topic, d}
+		s.mu.Lock()
+		sub := c.subscriber(in, kit.Key{Role: kit.Consumer, Conn: number + len(c.in)<<16})
+		c.in = append(c.in, in)
+		s.mu.Unlock()
+		if err := sub.start(ctx); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		c.subs = append(c.subs, sub)
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// places returns where the consumer has subscribed, or begun to.
+func (c *consumer) places() []place {
+	c.session.mu.Lock()
+	defer c.session.mu.Unlock()
+	return c.in
 }
 
 func (s *subscription) start(ctx context.Context) error { return s.link.Start(ctx) }

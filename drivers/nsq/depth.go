@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"sixnines/driver"
 )
@@ -25,10 +24,18 @@ type channelStats struct {
 	Deferred int64  `json:"deferred_count"`
 }
 
-// stats asks nsqd by HTTP for what it counts of a topic; driver.ErrNoTopic: there is
+// needs returns an error if the topic has no such channel.
+func (t topicStats) needs(channel string) error {
+	if !t.has(channel) {
+		return fmt.Errorf("nsq: channel %q of topic %q: %w", channel, t.Name, driver.ErrNoTopic)
+	}
+	return nil
+}
+
+// stats asks nsqd by its HTTP address for what it counts of a topic; driver.ErrNoTopic: there is
 // none.
-func (s *session) stats(ctx context.Context, topic string) (topicStats, error) {
-	text, err := s.ask(ctx, http.MethodGet, "/stats", url.Values{"format": {"json"}, "topic": {topic}, "include_clients": {"false"}, "include_mem": {"false"}})
+func (s *session) stats(ctx context.Context, at, topic string) (topicStats, error) {
+	text, err := s.ask(ctx, at, http.MethodGet, "/stats", url.Values{"format": {"json"}, "topic": {topic}, "include_clients": {"false"}, "include_mem": {"false"}})
 	if err != nil {
 		return topicStats{}, wrap(err, "ask what topic %q holds", topic)
 	}
@@ -66,7 +73,7 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 			return driver.Depth{}, fmt.Errorf("nsq: depth of %q: %w: a consumer on its own has a channel only while it is there", name, driver.ErrNotConnected)
 		}
 	}
-	t, err := s.stats(ctx, name)
+	t, err := s.stats(ctx, s.http, name)
 	if err != nil {
 		return driver.Depth{}, err
 	}
@@ -82,7 +89,7 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 // A channel that is made now would begin empty, unless it is the first: messages lie
 // in the topic until then.
 func (s *session) find(ctx context.Context, topic string, groups []string) error {
-	t, err := s.stats(ctx, topic)
+	t, err := s.stats(ctx, s.http, topic)
 	if err != nil {
 		return err
 	}
@@ -90,8 +97,8 @@ func (s *session) find(ctx context.Context, topic string, groups []string) error
 		return nil
 	}
 	for _, group := range groups {
-		if !slices.ContainsFunc(t.Channels, func(c channelStats) bool { return c.Name == group }) {
-			return fmt.Errorf("nsq: channel %q of topic %q: %w", group, topic, driver.ErrNoTopic)
+		if err := t.needs(group); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -100,7 +107,7 @@ func (s *session) find(ctx context.Context, topic string, groups []string) error
 // findGiven looks for a topic of the operator's, with the groups' channels. The first channel gets what lies in
 // the topic: it cannot be one of our own, which is removed with what it holds.
 func (s *session) findGiven(ctx context.Context, topic string, want driver.Topology) error {
-	t, err := s.stats(ctx, topic)
+	t, err := s.stats(ctx, s.http, topic)
 	if err != nil {
 		return err
 	}
@@ -108,8 +115,8 @@ func (s *session) findGiven(ctx context.Context, topic string, want driver.Topol
 		return fmt.Errorf("nsq: topic %q: %w: it has no channel yet, and a consumer on its own would take what lies in it; name a channel that exists (--group)", topic, driver.ErrUnsupported)
 	}
 	for _, group := range want.Groups {
-		if !slices.ContainsFunc(t.Channels, func(c channelStats) bool { return c.Name == group }) {
-			return fmt.Errorf("nsq: channel %q of topic %q: %w", group, topic, driver.ErrNoTopic)
+		if err := t.needs(group); err != nil {
+			return err
 		}
 	}
 	return nil

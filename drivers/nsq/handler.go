@@ -21,6 +21,7 @@ import (
 type handler struct {
 	consumer *consumer
 	topic    string
+	at       daemon
 	key      kit.Key
 	client   *nsq.Consumer
 	gone     func()        // called when each message has an answer, and no more come
@@ -40,8 +41,8 @@ type handler struct {
 func (h *handler) start(ctx context.Context) error {
 	c := h.consumer
 	s := c.session
-	if c.alone && s.http != "" {
-		if err := s.post(ctx, "/channel/create", h.topic, c.channel); err != nil {
+	if c.alone && h.at.http != "" {
+		if err := s.postAt(ctx, h.at.http, "/channel/create", h.topic, c.channel); err != nil {
 			return wrap(err, "make channel %q of topic %q", c.channel, h.topic)
 		}
 	}
@@ -54,7 +55,7 @@ func (h *handler) start(ctx context.Context) error {
 	h.client = client
 	client.SetLogger(journal(h.hear), nsq.LogLevelInfo)
 	client.AddHandler(h)
-	return s.await(ctx, func() error { return client.ConnectToNSQD(s.server().Address) }, func() { h.leave() })
+	return s.await(ctx, func() error { return client.ConnectToNSQD(h.at.server.Address) }, func() { h.leave() })
 }
 
 // HandleMessage implements go-nsq's Handler. One goroutine calls it. What it returns
@@ -136,7 +137,7 @@ func (h *handler) hear(text string) {
 // failed gives the connection up where nsqd refuses it again and again: go-nsq never
 // would. It counts in a row, since each connection that is made forgets what was before.
 func (h *handler) failed(why error) {
-	err := wrap(why, "connect to %s", h.consumer.session.server().Address)
+	err := wrap(why, "connect to %s", h.at.server.Address)
 	h.mu.Lock()
 	_, again := h.refused.Add(err, 0)
 	first := errors.Is(err, driver.ErrUnauthorized) && !h.told
@@ -192,7 +193,7 @@ func (h *handler) leave() <-chan struct{} {
 			h.client.Stop()
 			<-h.client.StopChan
 			// What is being made would outlive it. There is usually nothing.
-			_ = h.client.DisconnectFromNSQD(h.consumer.session.server().Address)
+			_ = h.client.DisconnectFromNSQD(h.at.server.Address)
 		}()
 	}
 	return h.left

@@ -141,9 +141,10 @@ func (s *stream) okay() error {
 }
 
 // handshake introduces the client and wraps what is agreed upon around raw.
-func (s *session) handshake(ctx context.Context, raw net.Conn, name string) (*stream, identity, error) {
+func (s *session) handshake(ctx context.Context, to kit.Conn, name string) (*stream, identity, error) {
 	var id identity
 	o := s.options
+	raw := to.Raw
 	c := newStream(raw)
 	size, timeout := o.outputBuffer(s.Target.Batch)
 	hello, err := nsq.Identify(map[string]any{
@@ -183,7 +184,12 @@ func (s *session) handshake(ctx context.Context, raw net.Conn, name string) (*st
 		}
 	}
 	if id.TLS {
-		secured := tls.Client(raw, s.TLS)
+		config := s.TLS
+		if config.ServerName == "" {
+			config = config.Clone()
+			config.ServerName = to.To.Host
+		}
+		secured := tls.Client(raw, config)
 		if err := secured.HandshakeContext(ctx); err != nil {
 			return nil, id, fmt.Errorf("%w: %w", driver.ErrNotConnected, &driver.HandshakeError{Cause: err})
 		}

@@ -41,7 +41,7 @@ func (s *session) libraryConfig(key kit.Key) *nsq.Config {
 
 // suits returns an error where go-nsq cannot do what the session is to do.
 func (s *session) suits() error {
-	if s.options.library() && s.TLS != nil && !s.TLS.InsecureSkipVerify && s.TLS.ServerName != s.server().Host {
+	if s.options.library() && s.TLS != nil && !s.TLS.InsecureSkipVerify && s.TLS.ServerName != "" && s.TLS.ServerName != s.server().Host {
 		return fmt.Errorf("nsq: the server's name %q: %w: go-nsq wants a certificate for the address's, %q; set option client to direct", s.TLS.ServerName, driver.ErrUnsupported, s.server().Host)
 	}
 	return nil

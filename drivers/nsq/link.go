@@ -30,8 +30,12 @@ func (s *session) clientName(key kit.Key) string {
 // dial connects, introduces itself and subscribes.
 func (s *session) dial(ctx context.Context, key kit.Key, sub *subscription) (*wire, error) {
 	how := kit.Connecting{Timeout: s.options.ConnectTimeout, Hint: "is this nsqd's TCP address?"}
-	return kit.Connect(ctx, s.Base, s.Servers, how, func(ctx context.Context, c kit.Conn) (*wire, error) {
-		stream, id, err := s.handshake(ctx, c.Raw, s.clientName(key))
+	servers := s.Servers
+	if sub != nil {
+		servers = []kit.Server{sub.at.server}
+	}
+	return kit.Connect(ctx, s.Base, servers, how, func(ctx context.Context, c kit.Conn) (*wire, error) {
+		stream, id, err := s.handshake(ctx, c, s.clientName(key))
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 type Options struct {
 	Client              string          `option:"client" enum:"direct,library" doc:"direct: messages go over connections of our own; library: through go-nsq's Producer and Consumer"`
 	HTTPURL             string          `option:"http_url" names:"address" parameter:"http" doc:"nsqd's HTTP address, by which topics and channels are made and removed; instead of one in the URL (nsq://host:4150/?http=host:4151); without a scheme https is tried first where connections are encrypted; absent: they are ephemeral"`
+	Lookupd             string          `option:"lookupd" names:"address" doc:"HTTP addresses of nsqlookupd, separated by commas, which consumers ask when they subscribe for the nsqds that have a topic (/lookup); absent: they connect to that of the URL"`
 	MaxInFlight         int             `option:"max_in_flight" min:"0" max:"1000000" doc:"messages that nsqd may send to a consumer's connection before they are finished (RDY); 0: the most that nsqd allows, or 1 for consumers that take their time"`
 	MsgTimeout          time.Duration   `option:"msg_timeout" min:"0s" max:"24h" doc:"how long a consumer may take to finish a message before it comes again, at least 1s; 0: as nsqd is set"`
 	OutputBufferSize    int             `option:"output_buffer_size" min:"-1" max:"1048576" doc:"bytes that nsqd collects before it writes to a consumer; -1: none; 0: none where the load is paced, 65536 flat out or with deflate"`

@@ -59,7 +59,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 	if err != nil {
 		return none, err
 	}
-	t, err := s.stats(ctx, topic)
+	t, err := s.stats(ctx, s.http, topic)
 	if err != nil {
 		return none, err
 	}
@@ -102,7 +102,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 			case <-time.After(backPause):
 			}
 			now := read.Load()
-			at, err := s.stats(ctx, topic)
+			at, err := s.stats(ctx, s.http, topic)
 			if err != nil {
 				return err
 			}
@@ -158,7 +158,7 @@ func (s *session) giveBack(ctx context.Context, w *wire, topic, channel string, 
 		}
 	}
 	for {
-		at, err := s.stats(ctx, topic)
+		at, err := s.stats(ctx, s.http, topic)
 		if err != nil || at.inFlight(channel) == 0 {
 			return err
 		}

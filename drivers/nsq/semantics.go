@@ -49,6 +49,9 @@ func (s *session) semantics() driver.Semantics {
 	if s.options.library() {
 		s.librarySemantics(&sem)
 	}
+	if len(s.lookupd) > 0 {
+		sem.Settings["consumers_connect_to"] = "the nsqds that nsqlookupd names"
+	}
 	if id.OutputBufferSize <= 1 {
 		sem.Settings["output_buffer_size"], sem.Settings["output_buffer_timeout"] = "none", "none"
 	}

@@ -25,6 +25,7 @@ type session struct {
 
 	options     Options
 	http        string   // nsqd's address for it, as http://host:port; empty: unknown
+	lookupd     []string // addresses of nsqlookupd, as http://host:port
 	asks        bool     // whether that address encrypts is not known yet
 	writeBuffer int      // bytes; 1: none
 	identity    identity // of the first connection
@@ -49,6 +50,9 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	}
 	s.asks = s.TLS != nil && s.http != "" && !strings.Contains(cmp.Or(o.HTTPURL, s.Query.Get("http")), "://")
 	if err == nil {
+		s.lookupd, err = parseLookupd(o.Lookupd)
+	}
+	if err == nil {
 		_, err = s.topic("t")
 	}
 	if err == nil && s.options.library() && s.TLS != nil && o.AuthSecret != "" {
@@ -57,9 +61,6 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	if err != nil {
 		s.Stop()
 		return nil, err
-	}
-	if s.TLS != nil && s.TLS.ServerName == "" {
-		s.TLS.ServerName = s.server().Host
 	}
 	s.Servers[0].TLS = false // it is agreed upon after the connection has been made
 	s.senders = kit.NewPool("nsq", s.connect, func(ctx context.Context, c sender) { c.close(ctx) })

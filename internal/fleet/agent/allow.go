@@ -248,7 +248,11 @@ func (a *Allow) options(given map[string]any, e driver.Entry, may func(use, name
 		case driver.NamesFile:
 			err = may(OptionPrefix+o.Name, o.Default)
 		case driver.NamesAddress:
-			err = a.target(hostPort(o.Default))
+			for one := range strings.SplitSeq(o.Default, ",") {
+				if err = a.target(hostPort(one)); err != nil {
+					break
+				}
+			}
 		}
 		if err != nil {
 			return err
