@@ -27,6 +27,17 @@ func (x Exchange) Offset() int64 { return floorHalf((x.T2 - x.T1) + (x.T3 - x.T4
 // of Offset is at most half of it, plus the clocks' drift meanwhile.
 func (x Exchange) Delay() int64 { return (x.T4 - x.T1) - (x.T3 - x.T2) }
 
+// ByRaw returns the exchange by the raw clocks of both machines, widened by what their readings are wrong by at most: before and after
+// were made here, around it, and there by the other side. ok is false if one is not known.
+func (x Exchange) ByRaw(before, there, after Reading) (raw Exchange, ok bool) {
+	if !before.Known() || !there.Known() || !after.Known() {
+		return Exchange{}, false
+	}
+	wide := (there.Width + 1) / 2
+	return Exchange{T1: x.T1 + before.Ahead - (before.Width+1)/2 - wide, T2: x.T2 + there.Ahead, T3: x.T3 + there.Ahead,
+		T4: x.T4 + after.Ahead + (after.Width+1)/2 + wide}, true
+}
+
 // middle returns the instant on this clock to which the exchange's offset belongs.
 func (x Exchange) middle() int64 { return x.T1 + (x.T4-x.T1)/2 }
 

@@ -8,6 +8,9 @@ import (
 // ErrAnswer is the error of [Take] about something else than the answer to the question.
 var ErrAnswer = errors.New("clocksync: what came is not the answer to the question")
 
+// QuestionSize is the length of a question, in bytes.
+const QuestionSize = frameSize
+
 // Ask returns a question for a transport of messages, where [Prober] is for connections: the number tells it from others,
 // and t1 is the instant at which it leaves, on this clock.
 func Ask(number uint32, t1 int64) []byte {
