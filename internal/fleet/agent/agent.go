@@ -141,6 +141,7 @@ func (a *agent) register(ctx context.Context) (micro.Service, error) {
 	}
 	for request, handle := range map[wire.Request]func([]byte) any{
 		wire.RequestPlan: func(data []byte) any { return a.takePlan(ctx, data) }, wire.RequestGo: a.takeGo, wire.RequestClock: a.takeClock, wire.RequestStop: a.takeStop, wire.RequestConfirm: a.takeConfirm, wire.RequestStatus: a.takeAsk,
+		wire.RequestPeer: a.takePeer,
 	} {
 		err = errors.Join(err, s.AddEndpoint(string(request), micro.HandlerFunc(func(r micro.Request) { a.answer(r, handle(r.Data())) }),
 			micro.WithEndpointSubject(wire.RequestSubject(a.hello.ID, request))))
@@ -380,9 +381,7 @@ func (a *agent) takeAsk(data []byte) any {
 // tellTime answers a question of package clocksync. It does nothing else, so that the answer is quick.
 func tellTime(r micro.Request) {
 	arrived := clock.Now()
-	raw := clocksync.Reading{}
-	raw.Ahead, raw.Width = clock.RawAhead()
-	if answer, err := clocksync.Answer(r.Data(), arrived, raw, clock.Now); err == nil {
+	if answer, err := clocksync.Answer(r.Data(), arrived, readRaw(), clock.Now); err == nil {
 		_ = r.Respond(answer) // without a connection the question is asked again
 	}
 }

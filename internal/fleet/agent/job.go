@@ -50,7 +50,9 @@ type job struct {
 
 	mu     sync.Mutex
 	status wire.Status
-	closed map[any]bool // channels that were closed
+	closed map[any]bool  // channels that were closed
+	peers  map[int]*peer // by pair
+	apart  bool          // peers has no more
 }
 
 // newJob makes the job of a plan, with a directory and nothing running.
@@ -64,7 +66,7 @@ func newJob(a *agent, plan *Plan, asked *wire.Plan) (*job, error) {
 		return nil, err
 	}
 	j := &job{agent: a, plan: plan, asked: asked, spool: s, abort: make(chan struct{}), goOn: map[wire.Point]chan struct{}{},
-		confirmed: make(chan struct{}), aside: make(chan struct{}), done: make(chan struct{}), closed: map[any]bool{},
+		confirmed: make(chan struct{}), aside: make(chan struct{}), done: make(chan struct{}), closed: map[any]bool{}, peers: map[int]*peer{},
 		status: wire.Status{ID: a.hello.ID, State: wire.Preparing, Run: asked.Run}}
 	for _, p := range wire.Points() {
 		j.goOn[p] = make(chan struct{})
@@ -102,7 +104,9 @@ func (j *job) carryOut() {
 	beside.Go(func() { j.tell(over) })
 	beside.Go(func() { j.deliver(sending) })
 
-	j.end(j.run())
+	err = j.run()
+	j.part()
+	j.end(err)
 	// What never started has nothing to deliver.
 	kept := j.start.Load() != 0 && j.awaitConfirmation()
 	stopSending()
@@ -198,17 +202,19 @@ func (j *job) tell(over <-chan struct{}) {
 		case <-over:
 			return
 		case <-tick.C:
-			j.set(func(*wire.Status) {})
+			j.set(func(s *wire.Status) { s.Told = j.news() })
 		}
 	}
 }
 
-// set changes the status and says it. What is not heard is said again a second later.
+// set changes the status and says it. What is not heard is said again a second later, but the exchanges with other agents,
+// of which there are more.
 func (j *job) set(change func(*wire.Status)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	change(&j.status)
 	j.agent.publish(wire.StatusSubject(j.asked.Run, j.agent.hello.ID), &j.status)
+	j.status.Told = nil
 }
 
 // state returns the status.

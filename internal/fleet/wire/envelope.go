@@ -29,6 +29,7 @@ const (
 	KindStatus   Kind = "status"   // agent to all: where its run is
 	KindPulse    Kind = "pulse"    // coordinator to all: it is there
 	KindManifest Kind = "manifest" // coordinator to the stream: what the run is
+	KindPeer     Kind = "peer"     // coordinator to agent: ask another agent's clock
 )
 
 // Message is a message of one kind. Its JSON form is its body.

@@ -28,12 +28,16 @@ func messages() []Message {
 		&h,
 		&Plan{Run: "run-1", Scenario: "name: a\n# <b> & ü\n", Segment: segment, Sealed: []byte("x"), Sender: "XABC", Shared: true, Patience: time.Minute, Limit: time.Hour},
 		&Answer{Refused: RefusedForbidden, Why: "the target is not allowed"},
+		&Answer{At: "10.0.0.1:40001"},
+		&Peer{Run: "run-1", Pair: 2, Second: true, Of: "[fe80::1%eth0]:40001", Key: make([]byte, PeerKey)},
+		&Peer{Run: "run-1"},
 		&Go{Run: "run-1", Point: Ready, At: 12345, Bound: 7},
 		&Clock{Run: "run-1", At: 12345, Offset: -7, Drift: -1.5e-6},
 		&Stop{Run: "run-1", AtOnce: true, Why: "asked to"},
 		&Confirm{Run: "run-1", Records: 12},
 		&Ask{},
-		&Status{ID: id, State: Delivering, Run: "run-1", Point: Closed, Late: -5, Records: 9, Delivered: 8, Ending: Left, Why: "evicted"},
+		&Status{ID: id, State: Delivering, Run: "run-1", Point: Closed, Late: -5, Records: 9, Delivered: 8, Ending: Left, Why: "evicted",
+			Told: []Told{{Pair: 1, Raw: true, All: [][4]int64{{1, -2, 3, 4}, {5, 6, 7, 8}}}, {Pair: 2, All: [][4]int64{{}}}}},
 		&Pulse{Run: "run-1"},
 		&Manifest{Run: "run-1", Scenario: "{}", Members: Members{{Hello: h, Segment: segment, Offset: -3, Bound: 4}, {Hello: h, Segment: Segment{Of: 1}}}, Clock: "c", Start: 5, Limit: 6, Patience: int64(time.Second)},
 	}
@@ -64,6 +68,8 @@ func empty(k Kind) Message {
 		return &Pulse{}
 	case KindManifest:
 		return &Manifest{}
+	case KindPeer:
+		return &Peer{}
 	}
 	return nil
 }
@@ -166,6 +172,22 @@ func TestBounds(t *testing.T) {
 		&Answer{Why: "two\nlines"},
 		&Answer{Why: strings.Repeat("x", maxSentence+1)},
 		&Manifest{Run: "r", Scenario: "{}", Clock: "c", Start: 1, Limit: 1},
+		&Peer{Run: "r", Pair: -1},
+		&Peer{Run: "r", Pair: MaxAgents},
+		&Peer{Run: "r", Of: "10.0.0.1:1"},
+		&Peer{Run: "r", Of: "10.0.0.1:1", Key: make([]byte, PeerKey-1)},
+		&Peer{Run: "r", Key: make([]byte, PeerKey)},
+		&Peer{Run: "r", Of: "h1:1", Key: make([]byte, PeerKey)},
+		&Peer{Run: "r", Of: "10.0.0.1:0", Key: make([]byte, PeerKey)},
+		&Peer{Run: "r", Of: "0.0.0.0:1", Key: make([]byte, PeerKey)},
+		&Peer{Run: "r", Of: "255.255.255.255:1", Key: make([]byte, PeerKey)},
+		&Peer{Run: "r", Of: "224.0.0.1:1", Key: make([]byte, PeerKey)},
+		&Peer{Of: "10.0.0.1:1", Key: make([]byte, PeerKey)},
+		&Answer{At: "h1"},
+		&Status{ID: id, State: Idle, Told: []Told{{Pair: 1}}},
+		&Status{ID: id, State: Idle, Told: []Told{{Pair: -1, All: make([][4]int64, 1)}}},
+		&Status{ID: id, State: Idle, Told: []Told{{All: make([][4]int64, MostTold+1)}}},
+		&Status{ID: id, State: Idle, Told: make([]Told, MostPeers+1)},
 	} {
 		if text, err := Encode(version, m); err == nil {
 			t.Errorf("%s is written", text)
@@ -203,6 +225,8 @@ func TestMemoryOfHostileMessages(t *testing.T) {
 		{"control characters", KindPlan, wrap(KindPlan, `{"scenario":"`, `\u0000`, `"}`)},
 		{"base64", KindPlan, wrap(KindPlan, `{"sealed":"`, `AAAA`, `"}`)},
 		{"keys", KindPulse, wrap(KindPulse, `{"a":1`, `,"a":1`, `}`)},
+		{"exchanges", KindStatus, wrap(KindStatus, `{"told":[{"all":[[]`, `,[]`, `]}]}`)},
+		{"pairs", KindStatus, wrap(KindStatus, `{"told":[{}`, `,{}`, `]}`)},
 	} {
 		m := empty(tt.kind)
 		var before, after runtime.MemStats

@@ -74,6 +74,8 @@ func (s *Segment) check() error {
 type Answer struct {
 	Refused Refusal `json:"refused,omitempty"` // empty: it does what was asked
 	Why     string  `json:"why,omitempty"`     // for people
+	// At is where the socket is that a [Peer] asked for.
+	At string `json:"at,omitempty"`
 }
 
 // Refusal is why an agent does not do what was asked.
@@ -96,5 +98,10 @@ func (*Answer) most() int  { return 16 << 10 }
 
 // Check implements [Message].
 func (a *Answer) Check() error {
+	if a.At != "" {
+		if err := checkPeerAddress(a.At); err != nil {
+			return err
+		}
+	}
 	return errors.Join(checkText("the refusal", string(a.Refused), 0, maxWord), checkText("the reason", a.Why, 0, maxSentence))
 }

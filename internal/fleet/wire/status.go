@@ -46,6 +46,8 @@ type Status struct {
 	Delivered uint64 `json:"delivered,omitempty"`
 	Ending    Ending `json:"ending,omitempty"` // once the run is over
 	Why       string `json:"why,omitempty"`    // for people: why it ended so, or does not go on
+	// Told is what it asked other agents since the last status, see [Peer].
+	Told []Told `json:"told,omitempty"`
 }
 
 // Destination is a partition, a stream or a queue of the system under test.
@@ -56,7 +58,7 @@ type Destination struct {
 
 // Kind implements [Message].
 func (*Status) Kind() Kind { return KindStatus }
-func (*Status) most() int  { return 16 << 10 }
+func (*Status) most() int  { return 24 << 10 }
 
 // Check implements [Message].
 func (s *Status) Check() error {
@@ -93,5 +95,5 @@ func (s *Status) Check() error {
 	if s.Delivered > s.Records {
 		return fmt.Errorf("%d of %d records delivered", s.Delivered, s.Records)
 	}
-	return errors.Join(checkID(s.ID), checkText("the reason", s.Why, 0, maxSentence))
+	return errors.Join(checkID(s.ID), checkText("the reason", s.Why, 0, maxSentence), checkTold(s.Told))
 }

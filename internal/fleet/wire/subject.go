@@ -26,6 +26,7 @@ const (
 	RequestConfirm Request = "confirm"
 	RequestStatus  Request = "status" // Ask, answered by a Status
 	RequestTime    Request = "time"   // a question of package clocksync, answered by its answer
+	RequestPeer    Request = "peer"
 )
 
 // RequestSubject is where an agent takes a request.
