@@ -113,7 +113,16 @@ type AgentClock struct {
 	// RoundTrip is the shortest time that an exchange took, ns, and Exchanges how many there were.
 	RoundTrip int64 `json:"round_trip_ns"`
 	Exchanges int64 `json:"exchanges"`
-	// Unknown says that the clock stepped, or that it was not followed for a time: the bounds do not hold.
+	// Loop is the most by which what this agent and others found of each other's clocks, asking directly, differs from what the
+	// coordinator's comparisons with both say, ns: what is left over in a loop over three clocks. Loops is how often that was
+	// compared; 0: the agents found no way to each other.
+	Loop  int64 `json:"loop_ns,omitempty"`
+	Loops int64 `json:"loops,omitempty"`
+	// Open says that Loop was more than ways explain that differ by a tenth of their round trip. Which of the three is not
+	// symmetric, a loop does not tell: Expected is then larger by Loop, and Proved at most.
+	Open bool `json:"loop_open,omitempty"`
+	// Unknown says that the clock stepped, that it was not followed for a time, or that not even what is proved agrees over three
+	// clocks: the bounds do not hold.
 	Unknown bool `json:"unknown,omitempty"`
 }
 

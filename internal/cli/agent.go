@@ -36,7 +36,8 @@ func (a *app) agentCommand() *cobra.Command {
 		Use:   "agent --join URL",
 		Short: "Make this machine an agent of a fleet",
 		Long: `Make this machine an agent of a fleet: it connects to the control plane, waits for runs
-until Ctrl-C or SIGTERM, and carries out its segment of each. Nothing listens on it.
+until Ctrl-C or SIGTERM, and carries out its segment of each. No port of it is
+open to all: agents with roles and several clocks ask each other's, and answer nobody else.
 
 An agent carries out scenarios, not commands. Plans that name files or variables of this
 machine, brokers to start, faults or conditions of the network are refused, whoever sends

@@ -13,20 +13,109 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"sixnines/internal/integrity"
 	"sixnines/result"
 )
 
-// meddler is between clients of a NATS server and the server. Of the messages of a window, which it knows by their envelopes, it drops
-// some, sends some twice, and swaps some with the next of their stream, and counts what it has done.
-type meddler struct {
+// between is a proxy between clients and a server.
+type between struct {
 	server string // HOST:PORT
 	ln     net.Listener
+	carry  func(from, to net.Conn, up bool) // one direction, until either side closes
 	all    sync.WaitGroup
 
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+// newBetween listens at a host, and ends with the test.
+func newBetween(t *testing.T, host, server string, carry func(from, to net.Conn, up bool)) *between {
+	t.Helper()
+	ln, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &between{server: server, ln: ln, carry: carry}
+	b.all.Go(b.serve)
+	t.Cleanup(b.close)
+	return b
+}
+
+func (b *between) close() {
+	b.ln.Close()
+	b.mu.Lock()
+	for _, c := range b.conns {
+		c.Close()
+	}
+	b.mu.Unlock()
+	b.all.Wait()
+}
+
+func (b *between) serve() {
+	for {
+		client, err := b.ln.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", b.server)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		b.mu.Lock()
+		b.conns = append(b.conns, client, server)
+		b.mu.Unlock()
+		for _, up := range []bool{true, false} {
+			from, to := server, client
+			if up {
+				from, to = client, server
+			}
+			b.all.Go(func() {
+				defer from.Close()
+				defer to.Close()
+				b.carry(from, to, up)
+			})
+		}
+	}
+}
+
+// slowUp carries what clients send to the server so much later.
+func slowUp(more time.Duration) func(from, to net.Conn, up bool) {
+	type piece struct {
+		text []byte
+		due  time.Time
+	}
+	return func(from, to net.Conn, up bool) {
+		if !up {
+			_, _ = io.Copy(to, from) // its error is the end of the connection
+			return
+		}
+		way := make(chan piece, 1<<10)
+		go func() {
+			defer close(way)
+			for buf := make([]byte, 64<<10); ; {
+				n, err := from.Read(buf)
+				if err != nil {
+					return
+				}
+				way <- piece{bytes.Clone(buf[:n]), time.Now().Add(more)}
+			}
+		}()
+		for p := range way {
+			time.Sleep(time.Until(p.due)) // it is what the way takes
+			if _, err := to.Write(p.text); err != nil {
+				from.Close()
+			}
+		}
+	}
+}
+
+// meddler is what carries messages of the NATS protocol. Of those of a window, which it knows by their envelopes, it drops
+// some, sends some twice, and swaps some with the next of their stream, and counts what it has done.
+type meddler struct {
 	mu                             sync.Mutex
-	conns                          []net.Conn
 	dropped, doubled, behind, seen map[meddled]int64
 }
 
@@ -36,52 +125,16 @@ type meddled struct {
 	number uint64
 }
 
-// newMeddler listens at a host, and ends with the test.
-func newMeddler(t *testing.T, host, server string) *meddler {
-	t.Helper()
-	ln, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &meddler{server: server, ln: ln, dropped: map[meddled]int64{}, doubled: map[meddled]int64{}, behind: map[meddled]int64{}, seen: map[meddled]int64{}}
-	m.all.Go(m.serve)
-	t.Cleanup(m.close)
-	return m
+func newMeddler() *meddler {
+	return &meddler{dropped: map[meddled]int64{}, doubled: map[meddled]int64{}, behind: map[meddled]int64{}, seen: map[meddled]int64{}}
 }
 
-func (m *meddler) close() {
-	m.ln.Close()
-	m.mu.Lock()
-	for _, c := range m.conns {
-		c.Close()
+// carry passes the frames of one direction on.
+func (m *meddler) carry(from, to net.Conn, up bool) {
+	change := m.delivered()
+	if up {
+		change = m.published()
 	}
-	m.mu.Unlock()
-	m.all.Wait()
-}
-
-func (m *meddler) serve() {
-	for {
-		client, err := m.ln.Accept()
-		if err != nil {
-			return
-		}
-		server, err := net.Dial("tcp", m.server)
-		if err != nil {
-			client.Close()
-			continue
-		}
-		m.mu.Lock()
-		m.conns = append(m.conns, client, server)
-		m.mu.Unlock()
-		m.all.Go(func() { m.pass(client, server, m.published()) })
-		m.all.Go(func() { m.pass(server, client, m.delivered()) })
-	}
-}
-
-// pass passes the frames of one direction on, as change has them, until either side closes.
-func (m *meddler) pass(from, to net.Conn, change func(frame, payload []byte) [][]byte) {
-	defer from.Close()
-	defer to.Close()
 	r := bufio.NewReaderSize(from, 64<<10)
 	for {
 		frame, payload, err := readFrame(r)
@@ -202,8 +255,8 @@ func (m *meddler) delivered() func(frame, payload []byte) [][]byte {
 func TestAFleetInNamespacesAccountsForFaults(t *testing.T) {
 	t.Parallel()
 	f := newApartFleet(t)
-	m := newMeddler(t, f.network.Host().String(), strings.TrimPrefix(f.broker, "nats://"))
-	f.broker = "nats://" + m.ln.Addr().String()
+	m := newMeddler()
+	f.broker = "nats://" + newBetween(t, f.network.Host().String(), strings.TrimPrefix(f.broker, "nats://"), m.carry).ln.Addr().String()
 	c, _ := f.run("faults", "--duration", "2s", "--drain", "1s", "--producers", "2", "--topics", "1", "--consumers", "2", "--groups", "1",
 		"--fleet-producers", "m1", "--fleet-consumers", "m2,m3")
 	f.ends(c)
@@ -230,5 +283,44 @@ func TestAFleetInNamespacesAccountsForFaults(t *testing.T) {
 	again.Env = append(os.Environ(), "NO_COLOR=1", "SIXNINES_HOME="+filepath.Join(f.dir, "home"))
 	if out, err := again.CombinedOutput(); err != nil || !strings.Contains(string(out), "OK: ") || !strings.Contains(string(out), fmt.Sprintf("the results of %d agents", 3)) {
 		t.Errorf("verify: %v\n%s", err, out)
+	}
+}
+
+// The clock of one agent is a thousand seconds ahead, and what it sends to the control plane takes twenty milliseconds more than what it
+// gets. No question over that way can show it, since nobody knows the truth but this test. The agents ask each other directly as
+// well: the loop does not close, and the expected error becomes as large as the real one.
+func TestAFleetInNamespacesFindsAWayThatIsNotSymmetric(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("unshare"); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	const ahead, more = 1000 * time.Second, 20 * time.Millisecond
+	f := newApartFleet(t)
+	f.way = func(agent int, at string) ([]string, string) {
+		if agent != 0 {
+			return nil, at
+		}
+		seconds := strconv.Itoa(int(ahead.Seconds()))
+		return []string{"unshare", "-T", "--monotonic", seconds, "--boottime", seconds}, newBetween(t, f.network.Host().String(), at, slowUp(more)).ln.Addr().String()
+	}
+	c, _ := f.run("asymmetric", "--duration", "3s", "--drain", "1s", "--producers", "2", "--topics", "1", "--consumers", "2", "--groups", "1",
+		"--fleet-producers", "m1", "--fleet-consumers", "m2,m3")
+	f.ends(c)
+	run := f.result("asymmetric")
+	for _, a := range run.Header.Fleet.Agents {
+		c, truth := a.Clock, time.Duration(0)
+		if a.Name == "m1" {
+			truth = ahead
+		}
+		if c == nil || c.Unknown || c.Loops == 0 {
+			t.Errorf("agent %s: %+v", a.Name, c)
+			continue
+		}
+		wrong := c.Offset - int64(truth)
+		wrong = max(wrong, -wrong)
+		t.Logf("agent %s is wrong by %d ns: %+v", a.Name, wrong, c)
+		if wrong > c.Expected || c.Expected > c.Proved || !c.Open || a.Name == "m1" && (wrong < int64(more)/4 || c.Loop < int64(more)/4) {
+			t.Errorf("agent %s is wrong by %d ns, and the result has %+v", a.Name, wrong, c)
+		}
 	}
 }

@@ -32,6 +32,8 @@ type apartFleet struct {
 	lead    *netns.Node
 	agents  []*netns.Node
 	started []*apartProcess
+	// way, if not nil, returns what starts an agent, before its own command, and where it joins the control plane that is at.
+	way func(agent int, at string) (before []string, joins string)
 }
 
 // apartProcess is sixnines in a namespace.
@@ -116,7 +118,12 @@ func (f *apartFleet) end() {
 // start starts sixnines in a namespace.
 func (f *apartFleet) start(in *netns.Node, environ []string, args ...string) *apartProcess {
 	f.t.Helper()
-	p := &apartProcess{Cmd: exec.Command("sixnines", args...), over: make(chan struct{})}
+	return f.startCommand(in, environ, append([]string{"sixnines"}, args...))
+}
+
+func (f *apartFleet) startCommand(in *netns.Node, environ, command []string) *apartProcess {
+	f.t.Helper()
+	p := &apartProcess{Cmd: exec.Command(command[0], command[1:]...), over: make(chan struct{})}
 	p.Env = append(append(os.Environ(), "NO_COLOR=1", "SIXNINES_HOME="+filepath.Join(f.dir, "home")), environ...)
 	p.Dir, p.Stdout, p.Stderr = f.dir, &p.out, &p.errs
 	if err := in.Do(p.Start); err != nil {
@@ -160,7 +167,11 @@ func (f *apartFleet) run(name string, flags ...string) (*apartProcess, []*apartP
 	var agents []*apartProcess
 	for i, node := range f.agents {
 		own := fmt.Sprintf("m%d", i+1)
-		agents = append(agents, f.start(node, []string{join[1]}, "agent", "--join", "tls://"+net.JoinHostPort(f.lead.Addr.String(), join[2]), "--pin", join[3], "--name", own, "--dir", filepath.Join(f.dir, name+own)))
+		before, at := []string(nil), net.JoinHostPort(f.lead.Addr.String(), join[2])
+		if f.way != nil {
+			before, at = f.way(i, at)
+		}
+		agents = append(agents, f.startCommand(node, []string{join[1]}, append(before, "sixnines", "agent", "--join", "tls://"+at, "--pin", join[3], "--name", own, "--dir", filepath.Join(f.dir, name+own))))
 	}
 	return c, agents
 }

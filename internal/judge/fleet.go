@@ -152,6 +152,38 @@ func startsApart(agents []result.Agent) (apart int64, compared bool) {
 	return last.Sub(first).Nanoseconds(), false
 }
 
+// overThree is what loops over three clocks show of all agents.
+type overThree struct {
+	result.AgentClock
+	agents, closed int // those of which a loop was closed
+}
+
+// loopsOf returns the largest that is left over.
+func loopsOf(agents []result.Agent) (o overThree) {
+	for _, a := range agents {
+		c := a.Clock
+		if c == nil {
+			continue
+		}
+		o.agents++
+		if c.Loops > 0 {
+			o.closed++
+		}
+		o.Loop, o.Open = max(o.Loop, c.Loop), o.Open || c.Open
+	}
+	return o
+}
+
+func (o overThree) String() string {
+	switch o.closed {
+	case 0:
+		return "not closed over three clocks, since agents found no way to each other"
+	case o.agents:
+		return "closed over three clocks within " + spell.Duration(o.Loop)
+	}
+	return fmt.Sprintf("closed over three clocks within %s for %d of %s", spell.Duration(o.Loop), o.closed, spell.Plural(int64(o.agents), "agent"))
+}
+
 // isOneWay reports whether a latency ends at another process than it began where a fleet has roles.
 func isOneWay(m result.Metric) bool {
 	return m == result.DeliveryResponse || m == result.DeliveryService || m == result.DeliveryLast
@@ -197,7 +229,7 @@ func clocks(e *evidence) (found []result.Reason) {
 		return nil
 	case !known:
 		return single(result.Reason{Status: result.Invalid, Code: result.ReasonClocks,
-			Found: "messages came from agents with other clocks, and a clock stepped, was slewed fast, or was not followed all the time",
+			Found: "messages came from agents with other clocks, and a clock stepped, was slewed fast, was not followed all the time, or contradicts two others",
 			Means: "how wrong latencies from one agent to another are is not known"})
 	}
 	early, _ := highest(e.closing(), result.VitalDeliveryEarly)
@@ -210,9 +242,13 @@ func clocks(e *evidence) (found []result.Reason) {
 	}
 	text := fmt.Sprintf("latencies from one agent to another are right within %s, proved %s", spell.Duration(proved), of)
 	symmetric := int64(early) <= expected
-	if symmetric {
-		text += fmt.Sprintf(", and %s if also the fastest ways between the clocks are symmetric within a tenth", spell.Duration(expected))
-	} else {
+	over := loopsOf(f.Agents)
+	switch {
+	case symmetric && over.Open:
+		text += fmt.Sprintf(", and %s expected: the comparisons do not close over three clocks, since agents that ask each other directly find offsets up to %s away, more than ways explain that are symmetric within a tenth", spell.Duration(expected), spell.Duration(over.Loop))
+	case symmetric:
+		text += fmt.Sprintf(", and %s if also the fastest ways between the clocks are symmetric within a tenth; %s", spell.Duration(expected), over)
+	default:
 		text += fmt.Sprintf(", and not within the expected %s, since a message arrived %s before it was sent: the fastest ways between the clocks are not symmetric within a tenth", spell.Duration(expected), spell.Duration(int64(early)))
 	}
 	for _, m := range e.latencies() {

@@ -34,3 +34,31 @@ func TestExpectedErrorIsRefuted(t *testing.T) {
 		}
 	}
 }
+
+// What loops over three clocks show is in the verdict.
+func TestLoopsOverThreeClocks(t *testing.T) {
+	closed := func(c *result.AgentClock) { c.Loop, c.Loops = 3_000, 9 }
+	open := func(c *result.AgentClock) { c.Loop, c.Loops, c.Open = 40_000, 9, true }
+	none := func(*result.AgentClock) {}
+	for _, tt := range []struct {
+		a, b func(*result.AgentClock)
+		text string
+	}{
+		{none, none, "not closed over three clocks"},
+		{closed, none, "closed over three clocks within 3.00 µs for 1 of 2 agents"},
+		{closed, closed, "if also the fastest ways between the clocks are symmetric within a tenth; closed over three clocks within 3.00 µs"},
+		{closed, open, "do not close over three clocks, since agents that ask each other directly find offsets up to 40.0 µs away"},
+	} {
+		b := newTestbed(healthyMessages())
+		clocked(time.Microsecond, false)(b)
+		for i, change := range []func(*result.AgentClock){tt.a, tt.b} {
+			c := *b.header.Fleet.Agents[i].Clock
+			change(&c)
+			b.header.Fleet.Agents[i].Clock = &c
+		}
+		v := assessed(verdictOf(b.run(t), Inputs{}))
+		if r := find(v, result.ReasonClocks); r == nil || !strings.Contains(r.Text, tt.text) {
+			t.Errorf("%+v, want %q", r, tt.text)
+		}
+	}
+}

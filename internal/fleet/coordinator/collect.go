@@ -128,6 +128,9 @@ func (r *run) finish(own context.Context) (*Outcome, error) {
 		e := m.ending(r.Patience)
 		if m.tracker != nil {
 			e.Clock = m.tracker.end(m.heard)
+			if r.loops != nil {
+				e.Clock.take(r.loops.of(m.index))
+			}
 		}
 		if e.Ending != wire.Completed || e.Missing > 0 {
 			r.say("%s: %s%s", m.Name, e.Ending, before(": ", e.Why))

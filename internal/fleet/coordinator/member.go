@@ -61,7 +61,8 @@ func (r *run) request(ctx context.Context, m *member, what wire.Request, message
 	if err != nil {
 		return err
 	}
-	return ask(ctx, r.Conn, r.Version, m.ID, what, text)
+	_, err = ask(ctx, r.Conn, r.Version, m.ID, what, text)
+	return err
 }
 
 // Refused is the error about an agent that refuses what was asked.
@@ -69,7 +70,8 @@ type Refused struct{ wire.Answer }
 
 func (r *Refused) Error() string { return r.Why }
 
-func ask(ctx context.Context, nc *nats.Conn, version, id string, what wire.Request, text []byte) (err error) {
+// ask asks an agent, see [run.request], and returns its answer.
+func ask(ctx context.Context, nc *nats.Conn, version, id string, what wire.Request, text []byte) (answer *wire.Answer, err error) {
 	for range attempts {
 		var m *nats.Msg
 		within, cancel := context.WithTimeout(ctx, answerWithin)
@@ -85,16 +87,16 @@ func ask(ctx context.Context, nc *nats.Conn, version, id string, what wire.Reque
 			}
 			continue
 		}
-		answer := &wire.Answer{}
+		answer = &wire.Answer{}
 		switch err = wire.Decode(version, m.Data, answer); {
 		case err != nil:
-			return err
+			return nil, err
 		case answer.Refused != "":
-			return &Refused{*answer}
+			return nil, &Refused{*answer}
 		}
-		return nil
+		return answer, nil
 	}
-	return fmt.Errorf("it does not answer: %w", err)
+	return nil, fmt.Errorf("it does not answer: %w", err)
 }
 
 // tell asks several agents, whatever they answer: what they do shows in their statuses.
@@ -190,6 +192,10 @@ func (r *run) hear(msg *nats.Msg) {
 	if m == nil || msg.Subject != wire.StatusSubject(r.Run, s.ID) {
 		return
 	}
+	if r.loops != nil {
+		r.loops.hear(m.index, s.Told)
+	}
+	s.Told = nil
 	m.status = s
 	r.heard(m)
 }

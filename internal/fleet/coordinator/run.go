@@ -123,7 +123,8 @@ type run struct {
 	unfollow func()
 	// startsKnown ends the comparing of clocks after the start, and returns when member.proved can be read; nil: they are not compared.
 	startsKnown func()
-	over        int64 // when the run is over at the latest, clock.Now
+	loops       *loops // nil: no agents ask each other
+	over        int64  // when the run is over at the latest, clock.Now
 
 	statuses chan *nats.Msg
 	records  *records // nil: nothing is collected yet

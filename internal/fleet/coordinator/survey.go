@@ -102,6 +102,6 @@ func Stop(ctx context.Context, nc *nats.Conn, version string, s *wire.Stop) ([]S
 			of = append(of, a)
 		}
 	}
-	atOnce(len(of), func(i int) { of[i].Err = ask(ctx, nc, version, of[i].Hello.ID, wire.RequestStop, text) })
+	atOnce(len(of), func(i int) { _, of[i].Err = ask(ctx, nc, version, of[i].Hello.ID, wire.RequestStop, text) })
 	return of, nil
 }

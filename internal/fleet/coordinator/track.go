@@ -19,6 +19,7 @@ const (
 	askEach      = time.Millisecond      // at least, over all agents
 	correctEvery = 500 * time.Millisecond
 	assessEvery  = 50 * time.Millisecond
+	noteEvery    = 500 * time.Millisecond
 	settles      = time.Second // after which an instant has exchanges on both sides
 	driftKnown   = 200e-6      // a drift that is known worse is left out of a correction: clocks seldom have more
 	asymmetry    = 0.1         // share of a round trip by which its two ways are expected to differ at most
@@ -44,6 +45,7 @@ type Followed struct {
 	Proved, Expected, RoundTrip, Asked int64
 	Unknown                            bool
 	Raw                                bool // the exchanges are of raw clocks
+	Looped
 }
 
 // given is a correction that an agent was told. Others may be in use until it is known to be: from and until are instants of
@@ -69,11 +71,14 @@ type tracker struct {
 	assessed    int64 // instant of this clock up to which it is known how wrong that was
 	last        int64 // the newest exchange
 	asked       uint32
+	// note, if not nil, is called about twice a second with how the clocks differ that are followed. All trackers of a run note the same instants.
+	note  func(noted)
+	noted int64 // the last of them
 	Followed
 }
 
 func newTracker(run string, ask func(uint32) (exchanged, error), tell func(*wire.Clock) error) *tracker {
-	return &tracker{ask: ask, tell: tell, run: run, Followed: Followed{RoundTrip: math.MaxInt64}}
+	return &tracker{ask: ask, tell: tell, run: run, noted: math.MinInt64, Followed: Followed{RoundTrip: math.MaxInt64}}
 }
 
 // exchange asks once.
@@ -83,7 +88,7 @@ func (t *tracker) exchange() error {
 	if err != nil {
 		return err
 	}
-	raw := x.before.Known() && x.there.Known() && x.after.Known()
+	byRaw, raw := x.ByRaw(x.before, x.there, x.after)
 	if t.estimator == nil {
 		t.Raw = raw
 		if t.estimator, err = clocksync.NewEstimator(following(raw)); err != nil {
@@ -98,7 +103,7 @@ func (t *tracker) exchange() error {
 		t.Unknown = true
 		return nil
 	case raw:
-		of = x.raw()
+		of = byRaw
 		t.here.Add(x.before)
 		t.there.Add(x.thereByHere())
 	}
@@ -106,13 +111,6 @@ func (t *tracker) exchange() error {
 		t.Unknown = true
 	}
 	return nil
-}
-
-// raw is the exchange by the raw clocks, widened by what their readings are wrong by at most.
-func (x *exchanged) raw() clocksync.Exchange {
-	there := (x.there.Width + 1) / 2
-	return clocksync.Exchange{T1: x.T1 + x.before.Ahead - (x.before.Width+1)/2 - there, T2: x.T2 + x.there.Ahead, T3: x.T3 + x.there.Ahead,
-		T4: x.T4 + x.after.Ahead + (x.after.Width+1)/2 + there}
 }
 
 // thereByHere is the agent's reading at the instant of this monotonic clock at which it was made. That is known to half of the
@@ -126,22 +124,33 @@ func (x *exchanged) thereByHere() clocksync.Reading {
 
 // at is how the agent's monotonic clock differs from this one at an instant, between exchanges.
 func (t *tracker) at(here int64) (e clocksync.Estimate, ok bool) {
-	if t.estimator == nil {
-		return e, false
+	n, ok := t.notedAt(here)
+	if !ok || !t.Raw {
+		return n.Estimate, ok
 	}
-	if !t.Raw {
-		return t.estimator.At(here)
-	}
-	mine, mineBound, mineSlope, ok1 := t.here.At(here)
-	theirs, theirBound, theirSlope, ok2 := t.there.At(here)
-	if !ok1 || !ok2 {
-		return e, false
-	}
-	if e, ok = t.estimator.At(here + mine); ok {
-		e.Offset, e.Drift, e.Bound = e.Offset+mine-theirs, e.Drift+mineSlope-theirSlope, e.Bound+mineBound+theirBound
-		e.Queueing += mineBound + theirBound
-	}
+	mine, mineBound, mineSlope, _ := t.here.At(here)
+	theirs, theirBound, theirSlope, ok := t.there.At(here)
+	e = n.Estimate
+	e.Offset, e.Drift, e.Bound = e.Offset+mine-theirs, e.Drift+mineSlope-theirSlope, e.Bound+mineBound+theirBound
+	e.Queueing += mineBound + theirBound
 	return e, ok
+}
+
+// notedAt is how the clocks differ that are followed, at an instant of this monotonic clock.
+func (t *tracker) notedAt(here int64) (n noted, ok bool) {
+	if t.estimator == nil {
+		return n, false
+	}
+	n = noted{at: here, here: here, raw: t.Raw}
+	if t.Raw {
+		mine, _, _, known := t.here.At(here)
+		if !known {
+			return n, false
+		}
+		n.here += mine
+	}
+	n.Estimate, ok = t.estimator.At(n.here)
+	return n, ok
 }
 
 // now is how it is taken to differ at an instant after the last exchange. It has no bound.
@@ -210,6 +219,12 @@ func (t *tracker) assess(to int64) {
 			t.Unknown = true
 		case !t.placed:
 			t.placed, t.Offset = true, e.Offset
+		}
+		if t.note != nil && at >= t.noted+int64(noteEvery) {
+			t.noted = at
+			if n, known := t.notedAt(at); known {
+				t.note(n)
+			}
 		}
 		for _, g := range t.given {
 			// Between two instants the difference is on a line: a correction that began in between is assessed at both.
@@ -309,6 +324,7 @@ func (r *run) follow(ctx, own context.Context) error {
 			return r.clockUnknown(r.members[i], err)
 		}
 	}
+	r.meet(own)
 	return nil
 }
 
@@ -324,6 +340,9 @@ func (r *run) following(own context.Context, at int64) {
 			continue
 		}
 		m.tracker.begun, m.tracker.assessed = true, at
+		if r.loops != nil {
+			m.tracker.note = func(n noted) { r.loops.note(m.index, n) }
+		}
 		all.Go(func() { m.tracker.follow(followed, max(askEvery, time.Duration(len(r.members))*askEach)) })
 	}
 	stop := r.unfollow
