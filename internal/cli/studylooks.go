@@ -20,7 +20,7 @@ func (s *studyRuns) look() error {
 		return is && t.Round > rounds && s.wanted(t)
 	})
 	if n > 0 {
-		s.note("%s not needed: all that uses %s is decided", plural(n, "further trial"), spell.Plural(len(enough), "cell"))
+		s.note("%s not needed: all tests of %s are decided", plural(n, "further trial"), spell.Plural(len(enough), "cell"))
 	}
 	return err
 }

@@ -106,7 +106,7 @@ func (p *studyPlan) estimate(places []trials.Place, replace int) string {
 		longTime(float64(all)), spell.Plural(starts, "broker start"))
 	if first := p.certain(places); len(first) < len(places) {
 		least, _ := p.foreseen(first)
-		text = fmt.Sprintf("%s to %s of %s, about %s if each is decided at its next look and %s if none is before its last, including at most %s", spell.Count(len(first)),
+		text = fmt.Sprintf("%s to %s of %s, about %s (all is decided at the next look) to %s (at the last) including up to %s", spell.Count(len(first)),
 			spell.Plural(len(places), "trial"), spell.Plural(len(cells), "cell"), longTime(float64(least)), longTime(float64(all)), spell.Plural(starts, "broker start"))
 	}
 	if more := p.replacing(places, replace); more > 0 {

@@ -48,7 +48,7 @@ func TestStudyTimeOfReplacements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for length, replaces := range map[string]int{study.Quick: 0, study.Full: 3} {
+	for length, replaces := range map[string]int{study.Quick: 0, study.Full: 30} {
 		p, err := env.planStudy(s, studyOptions{length: length})
 		if err != nil {
 			t.Fatal(err)

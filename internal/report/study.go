@@ -403,7 +403,7 @@ func (v *studyView) trials() part {
 		if f.Note == "" {
 			f.Note = fmt.Sprintf("%d of %s", made, plural(len(c.Trials), "round"))
 			if c.Unneeded > 0 {
-				f.Note += fmt.Sprintf("; %d more were not needed: all that uses them is decided", c.Unneeded)
+				f.Note += fmt.Sprintf("; %d more were not needed: all tests of the cell are decided", c.Unneeded)
 			}
 		}
 		if len(x.Rows) == 0 {
