@@ -25,10 +25,19 @@ func (s *studyRuns) look() error {
 	return err
 }
 
-// after looks at the cells once the last trial of a round after which a cell is looked at was tried.
+// after looks at the cells once the last trial was tried that is no later than the next round after which any is looked at. It may be
+// of an earlier round: one that failed and is made again when the study is resumed.
 func (s *studyRuns) after(t trials.Trial) error {
-	left := func(x trials.Trial) bool { return x.State == trials.Planned && x.Round <= t.Round && s.wanted(x) }
-	if !slices.Contains(s.cellOf(t).Looks, t.Round) || slices.ContainsFunc(s.Trials, left) {
+	next := 0
+	for _, c := range s.planned.cells {
+		for _, n := range c.Looks {
+			if n >= t.Round && (next == 0 || n < next) {
+				next = n
+			}
+		}
+	}
+	left := func(x trials.Trial) bool { return x.State == trials.Planned && x.Round <= next && s.wanted(x) }
+	if next == 0 || slices.ContainsFunc(s.Trials, left) {
 		return nil
 	}
 	return s.look()

@@ -64,8 +64,9 @@ func lookedRun(cell string, round int, invalid ...string) *result.Run {
 			Figures: map[result.Percentile]result.Figure{"50": {Value: int64(ns), Interval: &result.Bounds{Low: int64(ns), High: int64(ns)}}}}}}}
 }
 
-// lookedMade makes the trials of the study in a directory that are left, up to most, and returns their names in order.
-func lookedMade(t *testing.T, p *studyPlan, dir string, most int, invalid ...string) (names []string, s *studyRuns) {
+// lookedMade makes the trials of the study in a directory that are left, up to most, and returns their names in order. How
+// says which have no valid result: "a/x 3" is INVALID, and "a/x 3 fails" fails.
+func lookedMade(t *testing.T, p *studyPlan, dir string, most int, how ...string) (names []string, s *studyRuns) {
 	t.Helper()
 	var m trials.Manifest
 	for _, c := range p.cells {
@@ -87,7 +88,7 @@ func lookedMade(t *testing.T, p *studyPlan, dir string, most int, invalid ...str
 	keep := func(i int) string {
 		tr := s.Trials[i]
 		name := p.cells[tr.Cell].Name
-		s.made[i] = study.TrialOutcome{Round: tr.Round, File: tr.File, Run: lookedRun(name, tr.Round, invalid...)}
+		s.made[i] = study.TrialOutcome{Round: tr.Round, File: tr.File, Run: lookedRun(name, tr.Round, how...)}
 		return fmt.Sprint(name, " ", tr.Round)
 	}
 	for i, tr := range s.Trials {
@@ -102,10 +103,14 @@ func lookedMade(t *testing.T, p *studyPlan, dir string, most int, invalid ...str
 	if most == 0 {
 		close(ending)
 	}
-	err = s.Run(trials.Options{Wanted: s.wanted, After: s.after, More: s.again, Ending: ending, Make: func(turn *trials.Turn) (trials.State, error) {
+	err = s.Run(trials.Options{Failures: len(s.Trials), Wanted: s.wanted, After: s.after, More: s.again, Ending: ending, Make: func(turn *trials.Turn) (trials.State, error) {
 		names = append(names, keep(turn.Number-1))
 		if len(names) == most {
 			close(ending)
+		}
+		if slices.Contains(how, names[len(names)-1]+" fails") {
+			delete(s.made, turn.Number-1)
+			return trials.Failed, errors.New("it fails")
 		}
 		return trials.Made, os.WriteFile(turn.Path, nil, 0o600)
 	}})
@@ -167,6 +172,20 @@ func TestStudyLooksInvalid(t *testing.T) {
 		}
 	}
 	if f := s.outcome(s.dir).Conclusions[0].Tests[0]; f.Verdict != study.Agrees || f.Look.Rounds != 11 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// A round that failed is made again when the study is resumed, and completes a look at once.
+func TestStudyLooksFailed(t *testing.T) {
+	p, dir := lookedPlan(t), t.TempDir()
+	const ninth = 34 // trials in which every cell has eight rounds, and some nine
+	first, _ := lookedMade(t, p, dir, ninth, "a/x 3 fails")
+	rest, s := lookedMade(t, p, dir, -1)
+	if rest[0] != "a/x 3" || slices.ContainsFunc(rest[1:], func(name string) bool { return strings.HasPrefix(name, "a/x") }) {
+		t.Errorf("%q, and then %q", first, rest)
+	}
+	if f := s.outcome(s.dir).Conclusions[0].Tests[0]; f.Verdict != study.Agrees || f.Look.Rounds != 8 {
 		t.Errorf("%+v", f)
 	}
 }
