@@ -68,7 +68,7 @@ name that another agent has, or an agent of another version in the fleet.`,
 	})
 	allowed := sectionOf("What plans may ask for", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&o.allows, "allow", nil, "let plans name a file, `USE=FILE`, such as tls-ca=ca.pem, or read a variable, env=NAME; repeatable")
-		f.StringArrayVar(&o.targets, "allow-target", nil, "only brokers at `HOST:PORT`, or HOST:* for all of its ports; repeatable; default: all")
+		f.StringArrayVar(&o.targets, "allow-target", nil, "only brokers, and agents whose clock is asked, at `HOST:PORT`, or HOST:* for all ports; repeatable; default: all")
 		f.StringVar(&o.maxRate, "max-rate", "", "at most this `RATE` from here, such as 50k/s; default: no limit")
 		f.StringVar(&o.maxSize, "max-size", "", "payloads of at most this `SIZE`, such as 64KiB; default: no limit")
 		f.Int64Var(&o.maxConnections, "max-connections", 0, "at most `N` connections from here at a time; default: no limit")
