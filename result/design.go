@@ -2,7 +2,8 @@ package result
 
 import "time"
 
-// Design says how the runs of an ab are made. It is fixed before the first of them.
+// Design says how the runs of an ab, or of two cells of a study that are compared, are made. It is fixed before the first of
+// them.
 type Design struct {
 	Kind   DesignKind   `json:"kind"`
 	Reason DesignReason `json:"reason"`
@@ -50,6 +51,8 @@ const (
 	DesignSystem      DesignReason = "system"           // how much of the processors is used is known on Linux only
 	DesignExport      DesignReason = "metrics_exported" // metrics and live pages show one run at a time
 	DesignFleet       DesignReason = "fleet"            // a fleet makes one run at a time
+	DesignRounds      DesignReason = "rounds"           // of a study: fewer than six rounds compare nothing
+	DesignPartner     DesignReason = "partner"          // of a study: the other side's broker is not here
 )
 
 // Slices says when a load is due: for On from After on, in each Every of its warm-up and window, in ns. In the rest the

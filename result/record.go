@@ -212,13 +212,15 @@ type Trial struct {
 	// Replaces is the pair of an ab that this one was made in place of, since a run of
 	// that was INVALID; 0: none.
 	Replaces int `json:"replaces,omitempty"`
-	// Beside says that both runs of the pair were made at the same time.
+	// Beside says that the run was made at the same time as the other one of its pair: of a study as that of the cell with
+	// which its own is compared, in the same round.
 	Beside bool `json:"beside,omitempty"`
 	// Control says that both runs of the pair are A's: what they differ by is the error of the comparison.
 	Control bool `json:"control,omitempty"`
 	// Slices says when the load is due, if the runs of the pair are loaded in turn; nil: all the time.
 	Slices *Slices `json:"slices,omitempty"`
-	// Design says how the runs of an ab are made; nil: an older version made it.
+	// Design says how the runs of an ab, or of two cells of a study that are compared, are made; nil: an older version made
+	// the ab, or the study makes the cell alone.
 	Design *Design `json:"design,omitempty"`
 	Index  int     `json:"index"` // place in the order in which they were run, from 1
 	Of     int     `json:"of"`    // runs planned

@@ -206,7 +206,7 @@ func (t *abRuns) make(ctx context.Context) error {
 	t.announce()
 	o := trials.Options{Make: t.one, More: t.more, Wanted: t.wanted}
 	if t.Design.AtOnce() {
-		o.Both = t.both
+		o.Pair, o.Both = func(a, b trials.Trial) bool { return a.Round == b.Round }, t.both
 	}
 	err := t.makeAll(ctx, o)
 	if err == nil && t.Design.Budget > 0 && !t.stops.ending() {
@@ -338,7 +338,7 @@ func (t *abRuns) announce() {
 	if t.Design.Kind == result.DesignTurn {
 		how += ", loaded in turn"
 	}
-	t.note("design: %s", t.designText())
+	t.note("design: %s", designText(t.Design, t.why))
 	controls := ""
 	if t.Design.Controls > 0 {
 		controls = fmt.Sprintf(", and %d with A on both sides,", t.Design.Controls)

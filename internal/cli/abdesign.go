@@ -5,26 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
-	"sync"
 	"time"
 
 	"sixnines/internal/compare"
 	"sixnines/internal/spell"
 	"sixnines/internal/trials"
 	"sixnines/result"
-	"sixnines/scenario"
 )
 
-const (
-	// abControls is how many pairs with A on both sides there are beside the others: the least that have an interval.
-	abControls = compare.MinPairs
-	// pilotWindow is the longest window of a pilot's runs.
-	pilotWindow = 2 * time.Second
-)
+// abControls is how many pairs with A on both sides there are beside the others: the least that have an interval.
+const abControls = compare.MinPairs
 
 // designs are the values of --design.
 func designs() []string {
@@ -34,32 +25,24 @@ func designs() []string {
 // notBeside says why two loads cannot be measured at the same time; the reason is empty if they can.
 func (t *abRuns) notBeside(a *app) (why string, reason result.DesignReason) {
 	for i := range t.arms {
-		s := t.arms[i].scenario
-		switch {
-		case len(s.Acts()) > 0 || s.Network != nil:
-			return "actions and network conditions of one side would reach the other", result.DesignActions
-		case s.Target.Nodes > 1:
-			return "two clusters at once are too much for one machine", result.DesignClusters
-		}
-		for _, p := range s.Parts() {
-			w := &p.Workload
-			switch {
-			case w.Loop == scenario.Closed || w.Rate.IsMax():
-				return "a load without a schedule takes what the other side leaves it", result.DesignUnscheduled
-			case w.Pattern == scenario.Consume || w.Existing != "":
-				return "both sides would take the same messages of an earlier run", result.DesignShared
-			}
+		if why, reason = compare.NotAtOnce(t.arms[i].scenario); reason != "" {
+			return why, reason
 		}
 	}
+	return a.oneAtATime()
+}
+
+// oneAtATime says why this command makes one run at a time, whatever the loads are; the reason is empty if it can make two.
+func (a *app) oneAtATime() (why string, reason result.DesignReason) {
 	switch {
 	case runtime.GOOS != "linux":
-		return "how much of the processors both sides use is known on Linux only", result.DesignSystem
+		reason = result.DesignSystem
 	case a.live != nil || a.page != nil:
-		return "metrics and live pages show one run at a time", result.DesignExport
+		reason = result.DesignExport
 	case a.fleet != nil:
-		return "a fleet makes one run at a time", result.DesignFleet
+		reason = result.DesignFleet
 	}
-	return "", ""
+	return compare.Apart(&result.Design{Reason: reason}), reason
 }
 
 // checkDesign fixes the design if no pilot is needed to choose it: t.fixed.
@@ -166,13 +149,12 @@ func (t *abRuns) guess(d *result.Design) time.Duration {
 	return longest
 }
 
-// pilot makes a run of each side alone and of both at once, up to [compare.PilotRounds] times, and chooses the design by
-// what they used and how their figures differ, unless it is fixed. It also returns how long a pair takes. There is no
-// design if a signal ended it.
+// pilot chooses the design by a pilot, unless it is fixed. It also returns how long a pair takes. There is no design if a
+// signal ended it.
 func (t *abRuns) pilot(ctx context.Context, fixed *result.Design) (d *result.Design, took time.Duration, err error) {
 	t.stops = t.seriesStops(ctx)
 	defer t.stops.stop()
-	p := &pilot{abRuns: t}
+	p := &pilot{series: t.series, sides: [2]*cell{&t.arms[0], &t.arms[1]}}
 	if fixed != nil {
 		took, err = p.times(fixed)
 		if t.stops.ending() || errors.Is(err, errEnded) {
@@ -180,23 +162,11 @@ func (t *abRuns) pilot(ctx context.Context, fixed *result.Design) (d *result.Des
 		}
 		return fixed, took, err
 	}
-	d = &result.Design{}
-	for more := true; more; {
-		round, err := p.round()
-		if t.stops.ending() || errors.Is(err, errEnded) {
-			return nil, 0, nil
-		}
-		var not notBothError
-		if errors.As(err, &not) {
-			d.Kind, d.Reason, t.why = result.DesignApart, result.DesignNotBoth, oneLine(not.Error())
-			break
-		}
-		if err != nil {
-			return nil, 0, err
-		}
-		d.Pilot = append(d.Pilot, round)
-		d.Kind, d.Reason, more = compare.Choose(d.Pilot)
+	d, why, err := p.choose()
+	if err != nil || d == nil {
+		return nil, 0, err
 	}
+	t.why = why
 	if d.Kind == result.DesignApart && d.Reason != result.DesignNotBoth {
 		if t.why = t.notInTurn(); t.why == "" {
 			d.Kind = result.DesignTurn
@@ -208,121 +178,8 @@ func (t *abRuns) pilot(ctx context.Context, fixed *result.Design) (d *result.Des
 	return d, p.atOnce, nil
 }
 
-// notBothError says that the sides run alone and not at once.
-type notBothError struct{ error }
-
-func (e notBothError) Unwrap() error { return e.error }
-
-// pilot is the pilot of an ab.
-type pilot struct {
-	*abRuns
-	apart, atOnce time.Duration // how long a pair takes, by the last round
-}
-
-// times makes a pair as the design says, for how long it takes.
-func (p *pilot) times(d *result.Design) (time.Duration, error) {
-	if d.AtOnce() {
-		_, err := p.both()
-		return p.atOnce, err
-	}
-	_, err := p.alone()
-	return p.apart, err
-}
-
-// round makes a round: A alone, B alone, both at once.
-func (p *pilot) round() (round result.PilotRound, err error) {
-	alone, err := p.alone()
-	if err != nil || p.stops.ending() {
-		return round, err
-	}
-	both, err := p.both()
-	if err != nil {
-		return round, err
-	}
-	return compare.Pilot(alone, both), nil
-}
-
-// alone makes a run of each side alone.
-func (p *pilot) alone() (alone [2]*result.Run, err error) {
-	p.apart = 0
-	for side := range alone {
-		show := p.display(p.series.quiet, p.arms[side].scenario, endsSeries)
-		stops := p.stops.next(show.say)
-		began := time.Now()
-		show.say("pilot: " + p.arms[side].label + " alone")
-		alone[side], err = p.run(side, nil, stops, show)
-		p.apart += p.rest(side, time.Since(began))
-		p.stops.done()
-		show.close()
-		if err != nil || p.stops.ending() {
-			return alone, err
-		}
-	}
-	return alone, nil
-}
-
-// both makes a run of each side, both at once.
-func (p *pilot) both() (both [2]*result.Run, err error) {
-	shows := p.sideDisplays([2]string{p.arms[0].label, p.arms[1].label})
-	defer shows.close()
-	stops := p.stops.next(shows.to.say)
-	defer p.stops.done()
-	shows.to.say("pilot: A beside B")
-	meet := newMeeting()
-	var errs [2]error
-	var made sync.WaitGroup
-	began := time.Now()
-	for side := range both {
-		later := time.Duration(0)
-		if side == 1 {
-			later = halfGap(p.arms[1].scenario)
-		}
-		made.Go(func() {
-			defer meet.leave()
-			both[side], errs[side] = p.run(side, meet.start(later), stops, shows.of(side))
-		})
-	}
-	made.Wait()
-	p.atOnce = p.rest(0, time.Since(began))
-	for side, err := range errs {
-		if err != nil && !errors.Is(err, errPartner) {
-			return both, notBothError{ofSide(p.arms[side].label, err)}
-		}
-	}
-	if both[0] == nil || both[1] == nil {
-		return both, errEnded
-	}
-	return both, nil
-}
-
-// rest is how long a pair takes of which a run of the pilot took so long.
-func (p *pilot) rest(side int, took time.Duration) time.Duration {
-	return took + p.arms[side].scenario.Phases.Duration - p.short(side).Phases.Duration
-}
-
-// short is a side's scenario in the pilot: with a shorter window, if its load is the same throughout.
-func (p *pilot) short(side int) *scenario.Scenario {
-	s := *p.arms[side].scenario
-	if kind := s.Workload.Arrivals.Kind; len(s.Workloads) == 0 && (kind == scenario.Constant || kind == scenario.Poisson) {
-		s.Phases.Duration = min(s.Phases.Duration, pilotWindow)
-	}
-	s.Record.Raw = false
-	return &s
-}
-
-// run makes a run, of which nothing stays.
-func (p *pilot) run(side int, start func(context.Context, int64) (int64, error), stops *interrupts, show display) (*result.Run, error) {
-	file := filepath.Join(p.dir, "pilot-"+p.arms[side].label+".jsonl")
-	run, err := p.measure(stops, show, measurement{scenario: p.short(side), entry: p.arms[side].entry, file: file, start: start})
-	if gone := os.Remove(p.path(file)); gone != nil && !errors.Is(gone, fs.ErrNotExist) && err == nil {
-		err = failed("check the directory and its permissions", gone)
-	}
-	return run, err
-}
-
-// designText says which design it is and why.
-func (t *abRuns) designText() string {
-	d := t.Design
+// designText says which design it is and why; why is the reason if it is none of the design's own.
+func designText(d *result.Design, why string) string {
 	text := "both runs of a pair at the same time"
 	switch d.Kind {
 	case result.DesignTurn:
@@ -343,15 +200,15 @@ func (t *abRuns) designText() string {
 		if last.A > 0 && last.B > 0 {
 			text += fmt.Sprintf(", and p50 changed by %+.0f %% (A) and %+.0f %% (B) against each side alone", (last.A-1)*100, (last.B-1)*100)
 		}
-		if t.why != "" {
-			text += "; not in turn: " + t.why
+		if why != "" {
+			text += "; not in turn: " + why
 		}
 		return text
 	}
-	if t.why == "" {
+	if why == "" {
 		return text
 	}
-	return text + ": " + t.why
+	return text + ": " + why
 }
 
 // isControl reports whether a trial is of a pair with A on both sides.

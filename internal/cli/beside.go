@@ -57,50 +57,60 @@ func (m *meeting) leave() {
 	}
 }
 
-// both makes the runs of a pair at the same time. The one that is second in the random order of the pair begins
-// half of its mean gap later, so that their messages are not due at the same instants, or has the second turn.
-func (t *abRuns) both(turns *[2]trials.Turn) (states [2]trials.State, errs [2]error) {
-	shows := t.sideDisplays([2]string{letter(turns[0].Trial.Cell), letter(turns[1].Trial.Cell)})
+// twoAtOnce makes two runs at the same time, which text announces. The window of the second begins with that of the first, and
+// later more.
+func (s *series) twoAtOnce(turns *[2]trials.Turn, text string, of [2]trialSpec, later time.Duration) (runs [2]*result.Run, states [2]trials.State, errs [2]error) {
+	sides := [2]*cell{&s.cells[turns[0].Trial.Cell], &s.cells[turns[1].Trial.Cell]}
+	shows := s.sideDisplays(sides)
 	defer shows.close()
-	stops := t.stops.next(shows.to.say)
-	defer t.stops.done()
-	place := t.placeOf(&turns[0])
-	shows.to.say(fmt.Sprintf("%s, %s beside %s (runs %d and %d of %d)", place, shows.labels[0], shows.labels[1], turns[0].Number, turns[1].Number, turns[0].Of))
+	stops := s.stops.next(shows.to.say)
+	defer s.stops.done()
+	shows.to.say(fmt.Sprintf("%s, %s beside %s (runs %d and %d of %d)", text, sides[0].label, sides[1].label, turns[0].Number, turns[1].Number, turns[0].Of))
 	meet := newMeeting()
-	var runs [2]*result.Run
 	var made sync.WaitGroup
 	for k := range turns {
-		turn := &turns[k]
-		later := time.Duration(0)
-		if k == 1 && t.Design.Kind == result.DesignBeside {
-			later = halfGap(t.cells[turn.Trial.Cell].scenario)
-		}
+		spec := of[k]
+		spec.header.Beside, spec.start = true, meet.start(time.Duration(k)*later)
 		made.Go(func() {
 			defer meet.leave()
-			o := trialSpec{header: t.headerOf(turn), start: meet.start(later)}
-			if o.header.Beside, o.header.Slices = true, t.slicesOf(k == 1); o.header.Slices != nil {
-				o.scenario = unprobed(t.cells[turn.Trial.Cell].scenario)
-			}
-			runs[k], states[k], errs[k] = t.run(turn, o, stops, shows.of(k))
+			runs[k], states[k], errs[k] = s.run(&turns[k], spec, stops, shows.of(k))
 		})
 	}
 	made.Wait()
-	for k, run := range runs {
-		if run != nil {
-			t.keep(turns[k].Number-1, run)
-		}
-	}
 	for k, err := range errs {
 		if errs[k] = nil; err != nil && !errors.Is(err, errPartner) {
-			errs[k] = ofSide(letter(turns[k].Trial.Cell), err)
+			errs[k] = ofSide(sides[k].label, err)
 		} else if err != nil && states[k] == trials.Failed {
 			states[k] = trials.Unbegun
 		}
 	}
 	if states[0] == trials.Planned || states[1] == trials.Planned {
-		return [2]trials.State{trials.Planned, trials.Planned}, errs
+		states = [2]trials.State{trials.Planned, trials.Planned}
 	}
-	if errs == [2]error{} && turns[1].Number == 2 {
+	return runs, states, errs
+}
+
+// both makes the runs of a pair at the same time. The one that is second in the random order of the pair begins
+// half of its mean gap later, so that their messages are not due at the same instants, or has the second turn.
+func (t *abRuns) both(turns *[2]trials.Turn) ([2]trials.State, [2]error) {
+	var of [2]trialSpec
+	for k := range turns {
+		of[k].header = t.headerOf(&turns[k])
+		if of[k].header.Slices = t.slicesOf(k == 1); of[k].header.Slices != nil {
+			of[k].scenario = unprobed(t.cells[turns[k].Trial.Cell].scenario)
+		}
+	}
+	later := time.Duration(0)
+	if t.Design.Kind == result.DesignBeside {
+		later = halfGap(t.cells[turns[1].Trial.Cell].scenario)
+	}
+	runs, states, errs := t.twoAtOnce(turns, t.placeOf(&turns[0]), of, later)
+	for k, run := range runs {
+		if run != nil {
+			t.keep(turns[k].Number-1, run)
+		}
+	}
+	if errs == [2]error{} && turns[1].Number == 2 && states[0] != trials.Planned {
 		errs[1] = t.foresee()
 	}
 	return states, errs
@@ -124,12 +134,14 @@ type sideDisplays struct {
 	last [2]engine.Progress // of each side
 }
 
-func (t *abRuns) sideDisplays(labels [2]string) *sideDisplays {
-	loads := 0
-	for _, arm := range t.arms {
-		loads += max(1, len(arm.scenario.Workloads))
+func (s *series) sideDisplays(sides [2]*cell) *sideDisplays {
+	d, loads := &sideDisplays{}, 0
+	for i, c := range sides {
+		d.labels[i] = c.label
+		loads += max(1, len(c.scenario.Workloads))
 	}
-	return &sideDisplays{to: t.displayOf(t.series.quiet, loads, endsSeries), labels: labels}
+	d.to = s.displayOf(s.quiet, loads, endsSeries)
+	return d
 }
 
 func (d *sideDisplays) close() { d.to.close() }

@@ -73,6 +73,7 @@ type design struct {
 	seed     uint64 // of the order
 	rounds   int
 	cells    []cell
+	pairs    []trials.Pair  // cells that may be made at the same time
 	places   []trials.Place // the trials that are known before the first, in order
 	sameSeed bool           // all rounds have one seed; else each has the next one
 	// file names the result of a trial; number is its place in the order.
@@ -81,7 +82,7 @@ type design struct {
 
 // manifest is the design as a series keeps it.
 func (d *design) manifest() (trials.Manifest, error) {
-	m := trials.Manifest{Kind: d.kind, Seed: d.seed, Rounds: d.rounds}
+	m := trials.Manifest{Kind: d.kind, Seed: d.seed, Rounds: d.rounds, Pairs: d.pairs}
 	known := map[engine.Input]string{} // digests of files, each read once however many cells have it
 	for i := range d.cells {
 		c := d.cells[i] // a copy: a design can be written down again

@@ -247,7 +247,7 @@ func (a *app) fleetFor(ctx context.Context, o outputOptions, d design) error {
 // agents if there are none.
 func (a *app) fleetStudy(p *studyPlan) error {
 	if a.fleet != nil {
-		a.fleet.fewer, p.beside = a.fleet.agents == 0, a.fleetTakes() // its loads are given
+		a.fleet.fewer, p.fleet = a.fleet.agents == 0, a.fleetTakes() // its loads are given
 	}
 	for i := range p.cells {
 		c := &p.cells[i]

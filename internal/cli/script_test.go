@@ -76,6 +76,7 @@ func TestScripts(t *testing.T) {
 			"exitcode":    cmdExitCode,
 			"gate":        cmdGate,
 			"count":       cmdCount,
+			"overlap":     cmdOverlap,
 			"slay":        cmdSlay,
 			"slay-node":   cmdSlayNode,
 			"mute":        cmdMute,

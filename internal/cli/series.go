@@ -226,22 +226,37 @@ func whereOf(turn *trials.Turn) string { return fmt.Sprintf("run %d of %d", turn
 // makeCell makes a trial of a cell that has that many rounds, and says how it ended; the
 // others are made all the same.
 func (s *series) makeCell(turn *trials.Turn, rounds int) (*result.Run, trials.State, error) {
-	round := turn.Trial.Round
-	o := trialSpec{where: whereOf(turn), header: result.Trial{Index: round, Of: max(rounds, round)}}
-	o.begin = fmt.Sprintf("%s: %s, round %d", o.where, s.cells[turn.Trial.Cell].label, round)
-	run, state, err := s.measured(turn, o)
-	switch {
-	case state == trials.Made:
-		s.noteVerdicts(o.where, run)
-		if slices.ContainsFunc(run.Parts(), func(p *result.Run) bool { return p.Summary.Verdict.Status == result.Unstable }) {
-			turn.Keeper.Spoil("the previous one was overloaded")
-		}
-	case state == trials.Planned:
-		return nil, state, nil // already reported
-	case err != nil:
-		s.note("%s: %s", o.where, oneLine(err.Error()))
+	o := trialSpec{where: whereOf(turn), header: s.headerOfRound(turn, rounds)}
+	o.begin = fmt.Sprintf("%s: %s, round %d", o.where, s.cells[turn.Trial.Cell].label, turn.Trial.Round)
+	return s.cellMade(turn)(s.measured(turn, o))
+}
+
+// headerOfRound is what the result of a turn says of its place among the planned rounds of its cell.
+func (s *series) headerOfRound(turn *trials.Turn, rounds int) result.Trial {
+	h := result.Trial{Index: turn.Trial.Round, Of: max(rounds, turn.Trial.Round)}
+	if pair := s.Paired(turn.Trial.Cell); pair >= 0 {
+		h.Design = s.Pairs[pair].Design
 	}
-	return run, state, err
+	return h
+}
+
+// cellMade says how a trial of a cell ended. A run that was stopped before its window is none, which has been said.
+func (s *series) cellMade(turn *trials.Turn) func(*result.Run, trials.State, error) (*result.Run, trials.State, error) {
+	return func(run *result.Run, state trials.State, err error) (*result.Run, trials.State, error) {
+		where := whereOf(turn)
+		switch {
+		case state == trials.Made:
+			s.noteVerdicts(where, run)
+			if slices.ContainsFunc(run.Parts(), func(p *result.Run) bool { return p.Summary.Verdict.Status == result.Unstable }) {
+				turn.Keeper.Spoil("the previous one was overloaded")
+			}
+		case state == trials.Planned:
+			return nil, state, nil
+		case err != nil:
+			s.note("%s: %s", where, oneLine(err.Error()))
+		}
+		return run, state, err
+	}
 }
 
 // noteVerdicts reports the verdict of a run, or of each of its workloads.

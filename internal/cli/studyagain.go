@@ -36,6 +36,10 @@ func (s *studyRuns) again() []trials.Trial {
 			need[i] = max(need[i], min(n, most-more[i]))
 		}
 	}
+	for _, pair := range s.planned.beside() { // both make a round that one lacks
+		n := max(need[pair[0]], need[pair[1]])
+		need[pair[0]], need[pair[1]] = n, n
+	}
 	var groups []int
 	var names []string
 	for _, c := range s.planned.cells {
@@ -45,7 +49,7 @@ func (s *studyRuns) again() []trials.Trial {
 		groups = append(groups, slices.Index(names, c.group))
 	}
 	var added []trials.Trial
-	for _, at := range trials.Grouped(groups, need, s.planned.pairs(), s.Seed+uint64(len(s.Trials))) {
+	for _, at := range trials.Grouped(groups, need, s.planned.pairs(), s.planned.beside(), s.Seed+uint64(len(s.Trials))) {
 		at.Round += last
 		number := fmt.Sprintf("%0*d", len(fmt.Sprint(len(s.planned.places))), len(s.Trials)+len(added)+1)
 		added = append(added, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: nextSeed(s.planned.cells[at.Cell].scenario.Seed, at.Round-1), File: s.planned.fileOf(number, at)})
@@ -73,8 +77,7 @@ func (s *studyRuns) lacking(cells []int, test *study.Test) int {
 		switch {
 		case !ours:
 		case t.State == trials.Made:
-			run := s.made[i].Run
-			if run == nil || compare.Invalid(run, "") == "" && (test == nil || !s.planned.cells[t.Cell].Spoilt(run, test)) {
+			if other := s.besideTrial(i); s.useful(i, test) && (other < 0 || s.useful(other, test)) {
 				useful[t.Cell]++
 			}
 		case t.Round <= planned:
@@ -89,4 +92,10 @@ func (s *studyRuns) lacking(cells []int, test *study.Test) int {
 		return 0 // one round compares nothing, and where none was of use none will be
 	}
 	return planned - least
+}
+
+// useful reports whether a test, or nil for none, can use a trial that was made.
+func (s *studyRuns) useful(trial int, test *study.Test) bool {
+	run := s.made[trial].Run
+	return run == nil || compare.Invalid(run, "") == "" && (test == nil || !s.cellOf(s.Trials[trial]).Spoilt(run, test))
 }

@@ -48,7 +48,7 @@ func lookedPlan(t *testing.T) *studyPlan {
 		p.cells = append(p.cells, studyCell{Cell: c, group: c.Name, chosen: true, cell: cell{scenario: scenarioOf(t, c)}})
 		groups, rounds = append(groups, i), append(rounds, c.Rounds)
 	}
-	p.places = trials.Grouped(groups, rounds, p.pairs(), 41)
+	p.places = trials.Grouped(groups, rounds, p.pairs(), nil, 41)
 	return p
 }
 

@@ -28,6 +28,7 @@ type studyOptions struct {
 	urls        []string
 	broker      string // in versions, see argued
 	replace     int    // rounds of a cell at most; negative: half of its rounds
+	design      string // of pairs, a result.DesignKind; empty: as a pilot of each chooses
 	dryRun      bool
 	json        bool
 	passing     passing
@@ -51,8 +52,9 @@ type studyPlan struct {
 	length string
 	cells  []studyCell
 	places []trials.Place // all trials, in their order
+	paired []trials.Pair  // cells that may be made at the same time
 	urls   map[string]string
-	beside time.Duration // what a fleet adds to each trial
+	fleet  time.Duration // what it adds to each trial
 }
 
 // planStudy checks all that can be checked before something is run.
@@ -77,13 +79,17 @@ func (env *Env) planStudy(s *study.Study, o studyOptions) (*studyPlan, error) {
 			return nil, err
 		}
 		x.chosen = chosen[c.Name]
+		if c.Beside != "" {
+			x.Digest = joinWords("beside "+c.Beside, o.design)
+		}
 		if !slices.Contains(names, x.group) {
 			names = append(names, x.group)
 		}
 		groups, rounds = append(groups, slices.Index(names, x.group)), append(rounds, c.Rounds)
 		p.cells = append(p.cells, x)
 	}
-	p.places = trials.Grouped(groups, rounds, p.pairs(), randomSeed())
+	p.pair(o.design)
+	p.places = trials.Grouped(groups, rounds, p.pairs(), p.beside(), randomSeed())
 	if len(p.places) > mostTrials {
 		return nil, wrongUsage("use fewer rounds or cells", "%s are more than the %s that a study may have", spell.Plural(len(p.places), "trial"), grouped(mostTrials))
 	}

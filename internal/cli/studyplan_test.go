@@ -76,7 +76,7 @@ func TestComparedCellsAreNear(t *testing.T) {
 			sum, n := 0, 0
 			for seed := range uint64(20) {
 				at := map[trials.Place]int{}
-				for i, x := range trials.Grouped(groups, rounds, pairs, seed) {
+				for i, x := range trials.Grouped(groups, rounds, pairs, nil, seed) {
 					at[x] = i
 				}
 				for _, x := range p.pairs() {

@@ -35,6 +35,11 @@ takes the brokers, and for each broker its cells, in random order, those that ar
 compared near to each other; every second round reverses the order of the one before.
 STUDY is the name of a built-in study, or the file of your own.
 
+Where a study says so, the two cells that a claim compares run at the same time, each with
+a broker of its own, from one schedule, as the runs of sixnines ab do. A pilot of each
+such pair decides: cells that disturb each other are made one after the other, and so are
+those of fewer than six rounds. --design chooses without a pilot.
+
 The expected time is printed first: with filling and draining, starts of brokers, and at
 most what unusable rounds add. --quick gives each cell one round, which decides no
 comparison. The default gives six or more, with windows as short as the figures allow.
@@ -83,6 +88,7 @@ Exit codes: 0 all conclusions agree; 1 failure, including single cells; 2 wrong 
 		f.StringSliceVar(&o.only, "only", nil, "run only these `CELLS`: a system, or a pattern such as nats/* or */1KiB-3000; repeatable")
 		f.StringVar(&o.broker, "broker", "", "for the study versions: the broker and versions to compare, `PRODUCT=VERSION,VERSION…`, such as kafka=3.9.1,4.3.1; a driver may replace the product")
 		f.StringArrayVar(&o.urls, "url", nil, "use your own broker as a system of the study: `SYSTEM=URL`; repeatable")
+		f.StringVar(&o.design, "design", "", "make the pairs of cells that the study has by this `DESIGN`: beside (at the same time) or apart; default: as a pilot of each pair chooses")
 		f.BoolVar(&o.dryRun, "dry-run", false, "list the cells and how long they take; run nothing")
 		f.IntVar(&o.replace, "replace", -1, "add at most `N` rounds to a cell to replace unusable ones; default: half of its rounds, with --quick none; 0: none")
 		resumeFlag(f, &o.resume, "study", sameCommand)
@@ -93,6 +99,7 @@ Exit codes: 0 all conclusions agree; 1 failure, including single cells; 2 wrong 
 		o.outputFlags(f, seriesOut)
 	})
 	a.take(cmd, what, o.fleet.section(), output)
+	completeFlag(cmd, "design", oneOf(studyDesigns()...))
 	completeFlag(cmd, "only", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			if s, err := a.studyOf(args[0]); err == nil {
@@ -104,11 +111,18 @@ Exit codes: 0 all conclusions agree; 1 failure, including single cells; 2 wrong 
 	return cmd
 }
 
+// studyDesigns are the values of --design of a study.
+func studyDesigns() []string {
+	return []string{string(result.DesignBeside), string(result.DesignApart)}
+}
+
 // check refuses a study that cannot be run, and plans its cells.
 func (s *studyRuns) check(ctx context.Context, a *app) error {
 	switch {
 	case s.replace > mostRepeats:
 		return wrongUsage(fmt.Sprintf("--replace takes up to %d", mostRepeats), "%s to replace INVALID ones are too many", spell.Plural(s.replace, "round"))
+	case s.design != "" && !slices.Contains(studyDesigns(), s.design):
+		return chooseOne("--design", s.design, studyDesigns())
 	case s.quick && s.full:
 		return wrongUsage("leave one of them out", "--quick and --full together")
 	case s.quick:
@@ -132,7 +146,10 @@ func (s *studyRuns) check(ctx context.Context, a *app) error {
 		return err
 	}
 	s.missing = a.missingProducts(ctx, s.planned)
-	return a.fleetStudy(s.planned)
+	if err := a.fleetStudy(s.planned); err != nil {
+		return err
+	}
+	return s.pairsHere(a)
 }
 
 // plan refuses a study if none of its systems is here, or not the one that was asked for.
@@ -148,12 +165,13 @@ func (s *studyRuns) plan() (d design, err error) {
 		}
 	}
 	d.name, d.kind, d.seed = resultName(&scenario.Scenario{Name: s.planned.study.Name}, time.Now()), result.TrialStudy, randomSeed()
-	d.places, d.file = s.planned.places, s.planned.fileOf
+	d.places, d.pairs, d.file = s.planned.places, s.planned.paired, s.planned.fileOf
 	return d, nil
 }
 
 // begin writes the study down beside its results.
 func (s *studyRuns) begin(of *series) error {
+	s.planned.paired = of.Pairs
 	s.series, s.made, s.row, s.before = of, map[int]study.TrialOutcome{}, map[string]int{}, len(of.Trials)
 	st, file := s.planned.study, filepath.Join(s.dir, study.FileName)
 	if err := s.sameConclusions(file, s.dir, st); err != nil {
@@ -167,7 +185,13 @@ func (s *studyRuns) begin(of *series) error {
 
 func (s *studyRuns) make(ctx context.Context) error {
 	s.announce()
-	return s.makeAll(ctx, trials.Options{Failures: len(s.Trials) + 1, Wanted: s.wanted, Make: s.one, After: s.after, More: s.again})
+	if !s.Other() {
+		if done, err := s.arrange(ctx); !done || err != nil {
+			return err
+		}
+	}
+	return s.makeAll(ctx, trials.Options{Failures: len(s.Trials) + 1, Wanted: s.wanted, Make: s.one, After: s.after, More: s.again,
+		Pair: s.isPair, Both: s.both})
 }
 
 // sameConclusions refuses to go on with a study whose conclusions, or tests of them, are
@@ -276,6 +300,7 @@ type plannedCell struct {
 	Looks   []int  `json:"looks,omitempty"` // after how many rounds it may need no more
 	TakesNs int64  `json:"takes_ns"`        // a round, without connecting and starting
 	Chosen  bool   `json:"chosen"`
+	Beside  string `json:"beside,omitempty"`  // the cell with which it is made at the same time, if a pilot does not forbid it
 	Skipped string `json:"skipped,omitempty"` // why it cannot be made here
 }
 
@@ -287,8 +312,11 @@ func (a *app) listCells(ctx context.Context, s *studyRuns) error {
 	p, missing := s.planned, s.missing
 	rows := []plannedCell{}
 	width := 0
-	for _, c := range p.cells {
+	for i, c := range p.cells {
 		row := plannedCell{Cell: c.Name, Title: c.System.Title + ", " + c.Load.Title, Rounds: c.Rounds, Looks: c.Looks, TakesNs: int64(c.takes()), Chosen: c.chosen}
+		if p.atOnceWith(i) >= 0 {
+			row.Beside = c.Beside
+		}
 		if x := missing[c.System.Name]; x.Why != "" {
 			row.Skipped = x.Why + ": " + x.How
 		}
@@ -306,8 +334,11 @@ func (a *app) listCells(ctx context.Context, s *studyRuns) error {
 			continue
 		}
 		note := ""
+		if r.Beside != "" {
+			note = ", at the same time as " + r.Beside
+		}
 		if r.Skipped != "" {
-			note = "  (" + r.Skipped + ")"
+			note += "  (" + r.Skipped + ")"
 		}
 		rounds := spell.Plural(r.Rounds, "round")
 		if len(r.Looks) > 0 {

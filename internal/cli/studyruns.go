@@ -47,10 +47,11 @@ func (s *studyRuns) keep(trial int, run *result.Run) {
 // cellOf returns the cell of a trial.
 func (s *studyRuns) cellOf(t trials.Trial) *studyCell { return &s.planned.cells[t.Cell] }
 
-// wanted reports whether a trial shall be made now.
+// wanted reports whether a trial shall be made now: of two that are made at the same time both, or none.
 func (s *studyRuns) wanted(t trials.Trial) bool {
-	c := s.cellOf(t)
-	return c.chosen && s.missing[c.System.Name].Why == ""
+	here := func(c *studyCell) bool { return c.chosen && s.missing[c.System.Name].Why == "" }
+	other := s.planned.atOnceWith(t.Cell)
+	return here(s.cellOf(t)) && (other < 0 || here(&s.planned.cells[other]))
 }
 
 // announce says what is going to happen, and how long it takes.
@@ -95,31 +96,43 @@ func (s *studyRuns) sayMissing(x study.Skipped) {
 
 // one makes one trial.
 func (s *studyRuns) one(turn *trials.Turn) (trials.State, error) {
+	c := s.ready(turn)
+	if b, ok := c.Bench(); ok {
+		return s.oneBench(turn, b, whereOf(turn))
+	}
+	return s.ended(turn)(s.makeCell(turn, c.Rounds))
+}
+
+// ready prepares a trial, and returns its cell.
+func (s *studyRuns) ready(turn *trials.Turn) *studyCell {
 	c := s.cellOf(turn.Trial)
 	s.writeBetween(c.System.Name)
 	if !c.managed {
 		turn.Keeper.Stop("a cell between them has no broker of ours")
 	}
-	if b, ok := c.Bench(); ok {
-		return s.oneBench(turn, b, whereOf(turn))
-	}
-	run, state, err := s.makeCell(turn, c.Rounds)
-	system := c.System.Name
-	switch {
-	case state == trials.Made:
-		s.row[system] = 0
-		s.keep(turn.Number-1, run)
-	case err == nil:
-	case errors.Is(err, driver.ErrUnsupported) && !s.Worked(turn.Trial.Cell): // what a broker did once it does
-		s.row[system] = 0
-		state = trials.Refused // which the line on the screen has said
-	default:
-		if s.row[system]++; s.row[system] == studyFailures {
-			s.missing[system] = study.Skipped{System: system, Why: fmt.Sprintf("%d runs failed in a row, the last one: %s", studyFailures, oneLine(err.Error()))}
-			s.note("%s is left out: %d runs failed in a row", system, studyFailures)
+	return c
+}
+
+// ended takes what a trial came to.
+func (s *studyRuns) ended(turn *trials.Turn) func(*result.Run, trials.State, error) (trials.State, error) {
+	return func(run *result.Run, state trials.State, err error) (trials.State, error) {
+		system := s.cellOf(turn.Trial).System.Name
+		switch {
+		case state == trials.Made:
+			s.row[system] = 0
+			s.keep(turn.Number-1, run)
+		case err == nil:
+		case errors.Is(err, driver.ErrUnsupported) && !s.Worked(turn.Trial.Cell): // what a broker did once it does
+			s.row[system] = 0
+			state = trials.Refused // which the line on the screen has said
+		default:
+			if s.row[system]++; s.row[system] == studyFailures {
+				s.missing[system] = study.Skipped{System: system, Why: fmt.Sprintf("%d runs failed in a row, the last one: %s", studyFailures, oneLine(err.Error()))}
+				s.note("%s is left out: %d runs failed in a row", system, studyFailures)
+			}
 		}
+		return state, err
 	}
-	return state, err
 }
 
 // command is the one that makes these cells of the study again, or all, without the
@@ -158,7 +171,7 @@ func (s *studyRuns) records() *study.Outcome {
 	for i, t := range s.Trials {
 		made, is := s.made[i]
 		switch {
-		case is:
+		case is && t.State == trials.Made: // not the half of a pair that is made again
 			o.Made++
 			if t.Began != nil && (o.Began.IsZero() || t.Began.Before(o.Began)) {
 				o.Began = *t.Began
@@ -188,6 +201,7 @@ func (s *studyRuns) records() *study.Outcome {
 	for i := range o.Cells {
 		slices.SortFunc(o.Cells[i].Trials, func(x, y study.TrialOutcome) int { return x.Round - y.Round })
 	}
+	o.PairRounds()
 	return o
 }
 

@@ -53,21 +53,43 @@ func (c *studyCell) takes() time.Duration {
 	return all + longest
 }
 
-// foreseen returns how long trials take, about, and how many times brokers are started for them.
+// foreseen returns how long trials take, about, and how many times brokers are started for them: two that are made at the
+// same time take as long as the longer one.
 func (p *studyPlan) foreseen(places []trials.Place) (all time.Duration, starts int) {
-	kept := "" // the group whose broker is running and unchanged
-	for _, at := range places {
-		c := &p.cells[at.Cell]
-		all += c.takes() + trialBeside + p.beside
-		if c.managed && c.group != kept {
-			starts++
+	var kept [2]string // the groups whose brokers are running and unchanged: of trials made alone, and of the second of two
+	for i := 0; i < len(places); {
+		n := p.turn(places[i:])
+		if n == 1 {
+			kept[1] = ""
+		}
+		takes, started := time.Duration(0), false
+		for _, at := range places[i : i+n] {
+			c, side := &p.cells[at.Cell], 0
+			if n == 2 && at.Cell == max(places[i].Cell, places[i+1].Cell) {
+				side = 1
+			}
+			takes = max(takes, c.takes())
+			if c.managed && c.group != kept[side] {
+				starts, started = starts+1, true
+			}
+			if kept[side] = c.group; c.managed && changesBroker(c.scenario) {
+				kept[side] = ""
+			}
+		}
+		if all += takes + trialBeside + p.fleet; started {
 			all += startTakes
 		}
-		if kept = c.group; c.managed && changesBroker(c.scenario) {
-			kept = ""
-		}
+		i += n
 	}
 	return all, starts
+}
+
+// turn returns how many of the first of these trials are made at once.
+func (p *studyPlan) turn(places []trials.Place) int {
+	if len(places) > 1 && places[0].Round == places[1].Round && p.atOnceWith(places[0].Cell) == places[1].Cell {
+		return 2
+	}
+	return 1
 }
 
 // replacing returns how long the rounds take that may be made in place of unusable ones, at most; replace is
@@ -75,9 +97,13 @@ func (p *studyPlan) foreseen(places []trials.Place) (all time.Duration, starts i
 func (p *studyPlan) replacing(places []trials.Place, replace int) (all time.Duration) {
 	seen := map[int]bool{}
 	for _, at := range places {
-		if c := &p.cells[at.Cell]; !seen[at.Cell] {
-			seen[at.Cell] = true
-			all += time.Duration(p.mostReplaced(c, replace)) * (c.takes() + trialBeside + p.beside)
+		c, other := &p.cells[at.Cell], p.atOnceWith(at.Cell)
+		if seen[at.Cell] {
+			continue
+		}
+		seen[at.Cell] = true
+		if other < 0 || !seen[other] {
+			all += time.Duration(p.mostReplaced(c, replace)) * (c.takes() + trialBeside + p.fleet)
 		}
 	}
 	return all
@@ -102,12 +128,17 @@ func (p *studyPlan) estimate(places []trials.Place, replace int) string {
 	for _, at := range places {
 		cells[at.Cell] = true
 	}
+	piloting, pilots := p.piloting(cells)
+	all += piloting
 	text := fmt.Sprintf("%s of %s, about %s including %s", spell.Plural(len(places), "trial"), spell.Plural(len(cells), "cell"),
 		longTime(float64(all)), spell.Plural(starts, "broker start"))
 	if first := p.certain(places); len(first) < len(places) {
 		least, _ := p.foreseen(first)
 		text = fmt.Sprintf("%s to %s of %s, about %s (all is decided at the next look) to %s (at the last) including up to %s", spell.Count(len(first)),
-			spell.Plural(len(places), "trial"), spell.Plural(len(cells), "cell"), longTime(float64(least)), longTime(float64(all)), spell.Plural(starts, "broker start"))
+			spell.Plural(len(places), "trial"), spell.Plural(len(cells), "cell"), longTime(float64(least+piloting)), longTime(float64(all)), spell.Plural(starts, "broker start"))
+	}
+	if pilots > 0 {
+		text += fmt.Sprintf(" and %s of %s, which may be repeated twice", spell.Plural(pilots, "pilot"), longTime(float64(piloting)))
 	}
 	if more := p.replacing(places, replace); more > 0 {
 		text += fmt.Sprintf(", and %s at most if unusable rounds are replaced", longTime(float64(all+more)))

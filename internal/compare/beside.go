@@ -23,7 +23,7 @@ func besideOf(pairs []couple) *Beside {
 				return nil
 			}
 		}
-		used, known := usedBy([2]*result.Run{c.runs[0].Run, c.runs[1].Run})
+		used, known := UsedAtOnce(c.runs[0].Run, c.runs[1].Run)
 		b.Used, b.Known = max(b.Used, used), b.Known && known
 		if s := c.runs[0].Header.Trial.Slices; s != nil {
 			b.Slice, b.Edge = s.Every/2, s.Every/2-s.On
@@ -70,11 +70,11 @@ func tailOf(pairs []couple) (tail time.Duration, known bool) {
 	return tail, true
 }
 
-// usedBy is the share of the processors, 0 to 1, that two runs at the same time used.
-func usedBy(runs [2]*result.Run) (share float64, known bool) {
+// UsedAtOnce is the share of the processors, 0 to 1, that two runs at the same time used.
+func UsedAtOnce(a, b *result.Run) (share float64, known bool) {
 	var generator, brokers, cores float64
 	known = true
-	for _, r := range runs {
+	for _, r := range []*result.Run{a, b} {
 		// One process makes both runs, and each run sees all of it.
 		used, measured := meanOf(r, result.VitalProcessCPU, func(v float64, _ int64) float64 { return v })
 		broker, _ := meanOf(r, result.VitalBrokerCPU, func(v float64, length int64) float64 { return v * 1e9 / float64(length) })

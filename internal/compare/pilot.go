@@ -15,7 +15,7 @@ const (
 // Pilot describes a round of a pilot: a run of each side alone, and one of each at the same time.
 func Pilot(alone, atOnce [2]*result.Run) result.PilotRound {
 	var p result.PilotRound
-	p.Used, p.Known = usedBy([2]*result.Run{atOnce[0].Parts()[0], atOnce[1].Parts()[0]})
+	p.Used, p.Known = UsedAtOnce(atOnce[0].Parts()[0], atOnce[1].Parts()[0])
 	p.A, p.B = slowed(alone[0], atOnce[0]), slowed(alone[1], atOnce[1])
 	return p
 }

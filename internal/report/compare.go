@@ -257,7 +257,7 @@ func compareHow(c *compare.Comparison) string {
 	case compare.KindAA, compare.KindAB:
 		if c.Beside != nil && c.Beside.Slice > 0 {
 			text += ", both runs at the same time, loaded in turn for " + spell.Duration(c.Beside.Slice) + " each"
-			if why := apartText(c.Design); why != "" {
+			if why := compare.Apart(c.Design); why != "" {
 				text += ": " + why
 			}
 			break
@@ -267,7 +267,7 @@ func compareHow(c *compare.Comparison) string {
 			break
 		}
 		text += ", in random order"
-		if why := apartText(c.Design); why != "" {
+		if why := compare.Apart(c.Design); why != "" {
 			text += "; not at the same time: " + why
 		}
 	default:

@@ -1,46 +1,9 @@
 package report
 
 import (
-	"fmt"
-	"math"
-
 	"sixnines/internal/compare"
 	"sixnines/result"
 )
-
-// apartText says why the runs of pairs were not made at the same time; empty: it was asked for, or is not known.
-func apartText(d *result.Design) string {
-	if d == nil {
-		return ""
-	}
-	switch d.Reason {
-	case result.DesignUse:
-		if last := d.Pilot[len(d.Pilot)-1]; last.Known {
-			return "in the pilot both sides used " + percentage(math.Round(last.Used*100)/100) + " of the processors"
-		}
-		return "it is not known how much of the processors they use"
-	case result.DesignSlowed:
-		last := d.Pilot[len(d.Pilot)-1]
-		return fmt.Sprintf("in each round of the pilot a side was slower than alone, in the last one by %s (A) and %s (B) at p50", change(last.A), change(last.B))
-	case result.DesignNotBoth:
-		return "they run alone, and not at once"
-	case result.DesignActions:
-		return "actions and network conditions of one side would reach the other"
-	case result.DesignClusters:
-		return "two clusters at once are too much for one machine"
-	case result.DesignUnscheduled:
-		return "a load without a schedule takes what the other side leaves it"
-	case result.DesignShared:
-		return "both sides would take the same messages"
-	case result.DesignSystem:
-		return "how much of the processors both sides use is known on Linux only"
-	case result.DesignExport:
-		return "metrics and live pages show one run at a time"
-	case result.DesignFleet:
-		return "a fleet makes one run at a time"
-	}
-	return ""
-}
 
 // controlInterval is what pairs with A on both sides differ by: "+0.2 % (-1.0 % to +1.4 %)".
 func controlInterval(r compare.ControlRow) string {

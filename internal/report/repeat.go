@@ -72,6 +72,9 @@ func trialText(t *result.Trial) string {
 		text += ", arm " + plain(t.Arm)
 	}
 	text += " of the set " + plain(t.Set)
+	if t.Beside {
+		text += ", at the same time as the other one of its pair"
+	}
 	if again := judge.Again(t.Attempts); again != "" {
 		text += ", " + plain(again)
 	}

@@ -401,7 +401,7 @@ func (v *studyView) trials() part {
 		}
 		f := folded{Title: cellTitle(&c.Cell), Small: true, Note: v.why(c), Blocks: document{x}}
 		if f.Note == "" {
-			f.Note = fmt.Sprintf("%d of %s", made, plural(len(c.Trials), "round"))
+			f.Note = joinNonEmpty(", ", fmt.Sprintf("%d of %s", made, plural(len(c.Trials), "round")), v.together(c))
 			if c.Unneeded > 0 {
 				f.Note += fmt.Sprintf("; %d more were not needed: all tests of the cell are decided", c.Unneeded)
 			}
@@ -436,6 +436,9 @@ func trialRow(t study.TrialOutcome) row {
 				}
 			}
 			reasons = append(reasons, s.limits()...)
+		}
+		if t.Spoilt() {
+			reasons = append(reasons, "it compares nothing: the run at the same time is INVALID")
 		}
 		status.Text, why = strings.Join(verdicts, "; "), strings.Join(reasons, "; ")
 	case t.Bench != nil:

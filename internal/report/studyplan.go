@@ -39,6 +39,9 @@ func StudyPlan(w io.Writer, s *study.Study, lengths []StudyLength, opt Options) 
 	listed("Systems", len(s.Systems), func(i int) (string, string) { return s.Systems[i].Name, s.Systems[i].Title })
 	listed("Loads", len(s.Loads), func(i int) (string, string) { return s.Loads[i].Name, s.Loads[i].Title })
 	listed("Lengths", len(lengths), func(i int) (string, string) { return lengths[i].Name, lengths[i].Takes })
+	if len(s.Beside) > 0 {
+		listed("At the same time", len(s.Beside), func(i int) (string, string) { return s.Beside[i].A, "beside " + s.Beside[i].B })
+	}
 	var claims document
 	for _, c := range s.Conclusions {
 		claims.say("  ", plain(c.Name), strong)

@@ -181,9 +181,27 @@ func (v *studyView) allCells() *table {
 			r.Cells = append(r.Cells, v.tableCell(c, wanted{name: name}, false))
 		}
 		r.empty()
+		if how := v.together(c); how != "" {
+			r.Cells[0].Notes = cellNotes("note", how)
+		}
 		t.Rows = append(t.Rows, r)
 	}
 	return t
+}
+
+// together says how a cell's rounds were made with those of the cell that it is compared with; empty: there is none.
+func (v *studyView) together(c *study.CellOutcome) string {
+	other := plain(c.Cell.Beside)
+	if x := v.Cell(c.Cell.Beside); x != nil {
+		other = cellTitle(&x.Cell)
+	}
+	switch how, why := v.Together(c); how {
+	case result.DesignBeside:
+		return "at the same time as " + other
+	case result.DesignApart:
+		return joinNonEmpty(": ", "apart from "+other, plain(why))
+	}
+	return ""
 }
 
 // benchmarks reports whether all cells are micro-benchmarks.

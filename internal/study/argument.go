@@ -23,7 +23,8 @@ var ErrNoArgument = errors.New("the study has systems of its own")
 //
 // In such a study {broker}, {product}, {driver} and {first} (the first version) stand for
 // the argument's values. An element of any list whose for has the values {versions} or
-// {later} (all versions but the first) is repeated for each of these versions.
+// {later} (all versions but the first) is repeated for each of these versions, and one with
+// {second} is there once if there are two versions, and not at all if there are more.
 type Argument struct {
 	Broker   string   `yaml:"broker"`   // its name in names and titles
 	Product  string   `yaml:"product"`  // the product that is started
@@ -123,7 +124,11 @@ func (s *Study) exampled() error {
 // applied returns a copy of a study's text with the argument's values filled in.
 func (a Argument) applied(root *yaml.Node) *yaml.Node {
 	n := filled(root, filler(map[string]string{"broker": a.Broker, "product": a.Product, "driver": a.Driver, "first": a.Versions[0]}))
-	return each(n, map[string][]string{"{versions}": a.Versions, "{later}": a.Versions[1:]})
+	second := a.Versions[1:]
+	if len(second) > 1 {
+		second = nil
+	}
+	return each(n, map[string][]string{"{versions}": a.Versions, "{later}": a.Versions[1:], "{second}": second})
 }
 
 // each repeats list elements whose for has the name of one of the lists: once for each value

@@ -23,6 +23,7 @@ type Cell struct {
 	Looks []int
 	// Disturbed is Study.Disturbed.
 	Disturbed bool
+	Beside    string // the cell whose runs are made at the same time, where the machine allows it; empty: none
 
 	file string
 	node *yaml.Node // the whole scenario
@@ -132,6 +133,7 @@ func (s *Study) Cells(length string) ([]Cell, error) {
 // cell makes a cell from a system and a load; false: the length does not have the cell.
 func (s *Study) cell(system *System, load *Load, length string, l *Length) (Cell, bool) {
 	c := Cell{Name: system.Name + "/" + load.Name, System: system, Load: load, Rounds: l.Rounds, Disturbed: s.Disturbed, file: s.file}
+	c.Beside = s.beside(c.Name)
 	if len(l.Cells) > 0 && !cellMatches(c.Name, l.Cells) {
 		return c, false
 	}

@@ -101,6 +101,7 @@ func (s *Study) check() error {
 			c.test(&x.Tests[k], "conclusions", i, "tests", k)
 		}
 	}
+	c.beside()
 	for i, x := range s.Caveats {
 		c.need(x.Text, "the text of the caveat", "caveats", i)
 		c.need(x.Holds, "whether the caveat holds", "caveats", i)

@@ -63,7 +63,7 @@ func (l level) shown(p stats.ShiftPoint, ok bool) bool { return ok && p.Bounded 
 // pairs decides by the exact paired test whether A is faster than B, or equivalent to it.
 func (d *decider) pairs() Verdict {
 	sides, ok := d.two()
-	if !ok {
+	if !ok || d.crowded(sides[0].cell, sides[1].cell) {
 		return Undecidable
 	}
 	low, high := d.ranged(sides)
@@ -161,7 +161,7 @@ func interval(x, low, high float64) string {
 // ratio compares the median of the rounds' quotients with a bound.
 func (d *decider) ratio() Verdict {
 	sides, ok := d.two()
-	if !ok {
+	if !ok || d.crowded(sides[0].cell, sides[1].cell) {
 		return Undecidable
 	}
 	high, low := d.ranged(sides) // A ÷ B

@@ -85,7 +85,7 @@ func Parse(name string, text []byte) (*Study, error) {
 	if err := decode(name, s.root, "", s); err != nil {
 		return nil, err
 	}
-	for _, each := range []func() error{s.expand, s.check, s.checkScenarios} {
+	for _, each := range []func() error{s.expand, s.check, s.checkScenarios, s.checkBeside} {
 		if err := each(); err != nil {
 			return nil, err
 		}

@@ -9,14 +9,14 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Design returns a fingerprint of what was fixed before anything was run: systems, loads, cells and
-// lengths, the author's figures, and the claims with their tests and thresholds. Texts of the page
+// Design returns a fingerprint of what was fixed before anything was run: systems, loads, cells, which of them
+// run at the same time, lengths, the author's figures, and the claims with their tests and thresholds. Texts of the page
 // do not change it.
 func (s *Study) Design() string {
 	const digits = 12
 	fixed := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for i := 0; s.root.Kind == yaml.MappingNode && i+1 < len(s.root.Content); i += 2 {
-		if slices.Contains([]string{"disturbed", "argument", "base", "systems", "loads", "cells", "lengths", "figures", "conclusions"}, s.root.Content[i].Value) {
+		if slices.Contains([]string{"disturbed", "argument", "base", "systems", "loads", "cells", "beside", "lengths", "figures", "conclusions"}, s.root.Content[i].Value) {
 			fixed.Content = append(fixed.Content, s.root.Content[i], s.root.Content[i+1])
 		}
 	}

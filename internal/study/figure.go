@@ -70,6 +70,9 @@ func blank(name string) Figure {
 // why says why the figure decides nothing, alike for all rounds that it concerns; empty: it may.
 func (f *Figure) why() string { return cmp.Or(f.Missing, f.Cause, f.Unfit) }
 
+// generatorUse is the figure of what the generator's process used.
+const generatorUse = "cpu.generator"
+
 // floorMatters is how many times the noise floor a figure must be to describe the
 // broker.
 const floorMatters = 3
@@ -351,8 +354,11 @@ func (f *Figure) plain(run *result.Run, name string) {
 	case "rate.bytes":
 		sent := Read(run, "rate.sent", "")
 		f.Value = sent.Value * float64(h.Size)
-	case "cpu.broker", "cpu.generator", "memory.broker", "disk.read", "disk.write":
-		f.Value, known = used(run, name)
+	case "cpu.broker", generatorUse, "memory.broker", "disk.read", "disk.write":
+		if f.Value, known = used(run, name); name == generatorUse && atOnce(run) {
+			f.Missing = "one process made two runs at once"
+			return
+		}
 	case "availability":
 		if known = s.Availability != nil; known {
 			a := s.Availability
@@ -414,7 +420,7 @@ func receivedRate(run *result.Run) (float64, bool) {
 // used returns what processes used in the window. With several workloads processor time is
 // unknown, because it cannot be attributed to one of them.
 func used(run *result.Run, name string) (value float64, known bool) {
-	key := map[string]result.Vital{"cpu.broker": result.VitalBrokerCPU, "cpu.generator": result.VitalProcessCPU, "memory.broker": result.VitalBrokerRSS,
+	key := map[string]result.Vital{"cpu.broker": result.VitalBrokerCPU, generatorUse: result.VitalProcessCPU, "memory.broker": result.VitalBrokerRSS,
 		"disk.read": result.VitalBrokerReadBytes, "disk.write": result.VitalBrokerWriteBytes}[name]
 	var sent int64
 	for i := range run.Series {
@@ -428,13 +434,13 @@ func used(run *result.Run, name string) (value float64, known bool) {
 		switch name {
 		case "memory.broker":
 			value = max(value, v)
-		case "cpu.generator":
+		case generatorUse:
 			value += v * float64(p.End-p.Start) / 1e9
 		default:
 			value += v
 		}
 	}
-	if name == "cpu.broker" || name == "cpu.generator" {
+	if name == "cpu.broker" || name == generatorUse {
 		if sent == 0 || run.Header.Workload != "" {
 			return 0, false
 		}

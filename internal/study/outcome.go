@@ -62,6 +62,8 @@ type TrialOutcome struct {
 	// Bench is the result of a micro-benchmark, in place of Run.
 	Bench *gofast.Result
 	Why   string
+	// Beside is the run that was made at the same time, see [Outcome.PairRounds]; nil: none.
+	Beside *result.Run
 	// Attempts are the earlier ones at the trial, see [result.Trial].
 	Attempts []result.Attempt
 }

@@ -77,7 +77,7 @@ func filled(n *yaml.Node, fill *strings.Replacer) *yaml.Node {
 	return &c
 }
 
-// expand replaces systems and loads that have ranges by one for each combination.
+// expand replaces systems, loads and pairs that have ranges by one for each combination.
 func (s *Study) expand() error {
 	var systems []System
 	for i, x := range s.Systems {
@@ -105,5 +105,6 @@ func (s *Study) expand() error {
 		})
 	}
 	s.Systems, s.Loads = systems, loads
+	s.expandBeside()
 	return nil
 }

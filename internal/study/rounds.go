@@ -58,9 +58,9 @@ func absentOf(c *CellOutcome, workload string) absent {
 		case t.Run == nil:
 			a.rounds, a.why = a.rounds+1, cmp.Or(a.why, fmt.Sprintf("round %d %s: %s", t.Round, t.Outcome(), t.Why))
 		default:
-			if run := PartOf(t.Run, workload); run != nil && invalidRun(run) {
+			if what, reason := t.invalid(workload); what != "" {
 				invalid++
-				why = cmp.Or(why, fmt.Sprintf("round %d is INVALID: %s", t.Round, cause(of(run.Summary.Verdict, result.Invalid))))
+				why = cmp.Or(why, fmt.Sprintf("round %d is %s: %s", t.Round, what, reason))
 			} else {
 				usable++
 			}
@@ -106,8 +106,8 @@ func readRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 			if run == nil {
 				return readings{gaps: gaps{{why: "there is no workload " + workload, cell: c.Cell.Name}}}
 			}
-			if invalidRun(run) {
-				invalid.add(gap{why: "INVALID (" + cause(of(run.Summary.Verdict, result.Invalid)) + ")", cell: c.Cell.Name, rounds: []int{t.Round}})
+			if what, why := t.invalid(workload); what != "" {
+				invalid.add(gap{why: what + " (" + why + ")", cell: c.Cell.Name, rounds: []int{t.Round}})
 				continue
 			}
 			f = c.Cell.read(run, name, metric)

@@ -37,6 +37,7 @@ type Study struct {
 	Systems     []System     `yaml:"systems"`
 	Loads       []Load       `yaml:"loads"`
 	Selections  []Selection  `yaml:"cells"` // which systems are measured under which loads
+	Beside      []Beside     `yaml:"beside,omitempty"`
 	Lengths     Lengths      `yaml:"lengths"`
 	Figures     []Figures    `yaml:"figures,omitempty"` // as printed in the original
 	Sections    []Section    `yaml:"sections"`          // of the page, in order

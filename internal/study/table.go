@@ -66,6 +66,10 @@ func (d *decider) table(sides []side) *table {
 	var t table
 	least := d.level.rounds()
 	columns := make([][]column, len(sides)) // by side, then figure
+	enough := least
+	if slices.ContainsFunc(sides[0].cell.Trials, func(t TrialOutcome) bool { return t.Beside != nil }) {
+		enough = 0
+	}
 	for _, name := range d.t.Figures {
 		tried := make([][]column, len(sides))
 		before := len(d.gaps)
@@ -78,7 +82,7 @@ func (d *decider) table(sides []side) *table {
 		switch {
 		case blocked:
 			d.need(cmp.Or(d.more(sides), d.longer()))
-		case len(matched(tried, least)) >= least:
+		case len(matched(tried, enough)) >= least:
 			t.figures, columns = append(t.figures, name), tried
 		case len(t.figures) > 0:
 			d.lacks(gap{why: name + " can be used in other rounds than the figures before it"})
@@ -90,7 +94,7 @@ func (d *decider) table(sides []side) *table {
 	if len(t.figures) == 0 {
 		return nil
 	}
-	for _, rounds := range matched(columns, least) {
+	for _, rounds := range matched(columns, enough) {
 		var row []float64
 		for i, round := range rounds {
 			for _, c := range columns[i] {
@@ -169,7 +173,8 @@ func (d *decider) column(s side, name string) (usable column, ok bool) {
 // matched pairs rounds of the cells: each row has one round for each cell. It uses the same
 // round of all cells, or, if fewer than least rounds, six, are usable in all, the usable rounds of
 // each cell in their order. Every round makes all cells, so such rounds are not far apart in
-// time. Verdicts decide what is usable, so no round is selected by its figures.
+// time. Verdicts decide what is usable, so no round is selected by its figures. Rounds
+// that were made at the same time are paired with nothing else: of these least is 0.
 func matched(columns [][]column, least int) [][]int {
 	var same [][]int
 	shortest := math.MaxInt

@@ -26,7 +26,7 @@ const (
 // plainFigures returns the figures that are not percentiles, with their units.
 func plainFigures() map[string]Unit {
 	return map[string]Unit{"max": Nanoseconds, "rate.asked": PerSecond, "rate.sent": PerSecond, "rate.received": PerSecond, "rate.sender": PerSecond, "rate.bytes": BytesRate,
-		"cpu.broker": Seconds, "cpu.generator": Seconds, "memory.broker": Bytes, "disk.read": Bytes, "disk.write": Bytes,
+		"cpu.broker": Seconds, generatorUse: Seconds, "memory.broker": Bytes, "disk.read": Bytes, "disk.write": Bytes,
 		"availability": Part, "fill": PerSecond, "drain": PerSecond, "sender.pause": Nanoseconds,
 		"bench.op": Nanoseconds, "bench.p99": Nanoseconds, "bench.allocs": Count, "bench.bytes": Bytes}
 }

@@ -10,6 +10,9 @@ import (
 	"testing"
 )
 
+// sameRound makes all trials of a round a pair.
+func sameRound(a, b Trial) bool { return a.Round == b.Round }
+
 // The trials of a round are made at once, each by a broker of its own that serves it from round to round; a round of
 // which only one was made is made again.
 func TestBothTrialsOfARound(t *testing.T) {
@@ -58,7 +61,7 @@ func TestBothTrialsOfARound(t *testing.T) {
 		t.Error("one trial is made alone")
 		return Failed, nil
 	}
-	if err := s.Run(Options{Both: both(Failed), Make: made}); err == nil || len(rounds) != 1 {
+	if err := s.Run(Options{Pair: sameRound, Both: both(Failed), Make: made}); err == nil || len(rounds) != 1 {
 		t.Errorf("%v after rounds %v", err, rounds)
 	}
 	s.Close()
@@ -66,7 +69,7 @@ func TestBothTrialsOfARound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Run(Options{Both: both(Made), Make: made}); err != nil || !s.Complete() {
+	if err := s.Run(Options{Pair: sameRound, Both: both(Made), Make: made}); err != nil || !s.Complete() {
 		t.Error(err)
 	}
 	if !slices.Equal(rounds, []int{1, 1, 2, 3}) {
@@ -104,7 +107,7 @@ func TestAFailureIsOfOneTrialOfARound(t *testing.T) {
 			t.Fatal(err)
 		}
 		end := make(chan struct{})
-		err = s.Run(Options{Ending: end, Both: func(*[2]Turn) ([2]State, [2]error) { close(end); return tt.states, tt.errs }})
+		err = s.Run(Options{Ending: end, Pair: sameRound, Both: func(*[2]Turn) ([2]State, [2]error) { close(end); return tt.states, tt.errs }})
 		for _, own := range tt.errs {
 			if own != nil && !errors.Is(err, own) {
 				t.Errorf("%s: %v", name, err)

@@ -11,8 +11,8 @@ func TestGrouped(t *testing.T) {
 	groups, rounds := []int{0, 1, 0, 2, 1}, []int{3, 3, 3, 2, 3}
 	firsts := map[int]bool{}
 	for seed := range uint64(30) {
-		all := Grouped(groups, rounds, nil, seed)
-		if len(all) != 14 || !slices.Equal(all, Grouped(groups, rounds, nil, seed)) {
+		all := Grouped(groups, rounds, nil, nil, seed)
+		if len(all) != 14 || !slices.Equal(all, Grouped(groups, rounds, nil, nil, seed)) {
 			t.Fatalf("seed %d: %v", seed, all)
 		}
 		seen, changes := map[Place]bool{}, 0
@@ -45,7 +45,7 @@ func TestPairsAreAdjacent(t *testing.T) {
 	starts := map[bool]int{}
 	for seed := range uint64(40) {
 		at := map[Place]int{}
-		all := Grouped(groups, rounds, slices.Concat(within, across), seed)
+		all := Grouped(groups, rounds, slices.Concat(within, across), nil, seed)
 		for i, p := range all {
 			at[p] = i
 		}
@@ -72,6 +72,46 @@ func TestPairsAreAdjacent(t *testing.T) {
 	}
 	if starts[true] < 30 || starts[false] < 30 {
 		t.Errorf("who comes first is not drawn: %v", starts)
+	}
+}
+
+// Cells that are made at the same time follow each other in each round, whatever their groups are, and each is
+// first in half of the rounds; the others stay near to what they are compared with.
+func TestCellsBesideEachOther(t *testing.T) {
+	groups, rounds := []int{0, 0, 0, 1, 1, 1}, slices.Repeat([]int{6}, 6)
+	beside, compared := [][2]int{{0, 3}, {4, 1}}, [][2]int{{0, 3}, {1, 4}, {2, 5}}
+	first := map[int]int{}
+	for seed := range uint64(40) {
+		at := map[Place]int{}
+		for i, p := range Grouped(groups, rounds, compared, beside, seed) {
+			at[p] = i
+		}
+		if len(at) != 6*6 {
+			t.Fatalf("seed %d: %v", seed, at)
+		}
+		for round := 1; round <= 6; round++ {
+			for _, p := range beside {
+				d := at[Place{p[1], round}] - at[Place{p[0], round}]
+				if d*d != 1 {
+					t.Errorf("seed %d, round %d: %v are %d apart", seed, round, p, d)
+				}
+				if round%2 == 0 && d != at[Place{p[0], round - 1}]-at[Place{p[1], round - 1}] {
+					t.Errorf("seed %d, round %d: %v are not reversed", seed, round, p)
+				}
+				if d > 0 && round%2 == 1 {
+					first[p[0]]++
+				}
+			}
+			// The pairs come first or last, so that the second broker is started once, and the two that are made alone meet.
+			if d := at[Place{2, round}] - at[Place{5, round}]; d*d != 1 {
+				t.Errorf("seed %d, round %d: those made alone are %d apart", seed, round, d)
+			}
+		}
+	}
+	for cell, n := range first {
+		if n < 30 || n > 90 { // of 120
+			t.Errorf("%d is first in %d of 120 drawn rounds", cell, n)
+		}
 	}
 }
 

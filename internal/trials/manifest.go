@@ -60,6 +60,7 @@ type Manifest struct {
 	// Design says how the runs of an ab are made; nil: it is not chosen yet, or the series is no ab.
 	Design   *result.Design `json:"design,omitempty"`
 	Cells    []Cell         `json:"cells"`
+	Pairs    []Pair         `json:"pairs,omitempty"`   // of cells of a study
 	Trials   []Trial        `json:"trials"`            // in the order in which they are made
 	Brokers  []Served       `json:"brokers,omitempty"` // brokers started for the series, in order of time
 	Sessions []Session      `json:"sessions"`          // processes that worked on the series, in order of time
@@ -83,6 +84,13 @@ type Cell struct {
 	// Takes is the planned length of a trial, without the start of a broker and without
 	// waiting for late messages.
 	Takes time.Duration `json:"takes_ns"`
+}
+
+// Pair are two cells of a study whose trials of a round may be made at the same time.
+type Pair struct {
+	Cells [2]int `json:"cells"` // indices into Manifest.Cells
+	// Design says how they are made; nil: it is not chosen yet.
+	Design *result.Design `json:"design,omitempty"`
 }
 
 // Trial is one run of a series.
@@ -165,6 +173,11 @@ func read(dir string) (*Manifest, error) {
 func (m *Manifest) check(dir string) error {
 	if m.Format != format {
 		return fmt.Errorf("%w: %s of %s has the format %d, and this program knows %d", ErrNoSeries, ManifestName, dir, m.Format, format)
+	}
+	for _, p := range m.Pairs {
+		if min(p.Cells[0], p.Cells[1]) < 0 || max(p.Cells[0], p.Cells[1]) >= len(m.Cells) {
+			return fmt.Errorf("%w: %s of %s is damaged at the pair of cells %d and %d", ErrNoSeries, ManifestName, dir, p.Cells[0], p.Cells[1])
+		}
 	}
 	for _, t := range m.Trials {
 		if t.Cell < 0 || t.Cell >= len(m.Cells) || t.File == "" || t.File != filepath.Base(t.File) || t.File == ManifestName || !filepath.IsLocal(t.File) ||

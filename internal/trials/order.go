@@ -1,6 +1,7 @@
 package trials
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -50,14 +51,15 @@ func Balanced(rounds int, seed uint64) []Place {
 
 // Grouped returns every cell as often as it has rounds. In each round the cells of a group, which
 // one broker can serve, come together, so that it is needed once a round. groups and rounds are by
-// cell; pairs are cells that are compared.
+// cell; pairs are cells that are compared. Those of beside are made at the same time: they have as
+// many rounds, and come next to each other in the place of the first, with the group of that.
 //
 // The order is drawn anew for every other round, and the round after it has the reverse: A B, B A.
 // What drifts, or is left by the cell before, then affects both cells of a pair alike. Compared
 // cells come as close together as that allows: next to each other within a group, and in groups
 // that follow each other with the nearest pair first.
-func Grouped(groups, rounds []int, pairs [][2]int, seed uint64) []Place {
-	o := ordering{groups: groups, pairs: pairs, draw: rand.New(rand.NewPCG(seed, 0x6e0))}
+func Grouped(groups, rounds []int, pairs, beside [][2]int, seed uint64) []Place {
+	o := newOrdering(groups, pairs, beside, seed)
 	most := 0
 	for _, n := range rounds {
 		most = max(most, n)
@@ -66,7 +68,7 @@ func Grouped(groups, rounds []int, pairs [][2]int, seed uint64) []Place {
 	var order []int
 	for round := 1; round <= most; round++ {
 		if slices.Reverse(order); round%2 == 1 {
-			order = o.round()
+			order = o.cells(o.round())
 		}
 		for _, cell := range order {
 			if rounds[cell] >= round {
@@ -77,14 +79,48 @@ func Grouped(groups, rounds []int, pairs [][2]int, seed uint64) []Place {
 	return all
 }
 
-// ordering draws the order of a round.
+// ordering draws the order of a round. Its units are cells, and pairs of cells that are made at the same time.
 type ordering struct {
-	groups []int
+	units  [][]int // the cells of each
+	groups []int   // by unit
 	pairs  [][2]int
 	draw   *rand.Rand
 }
 
-// round returns all cells in a new order: of several that are drawn, the one in which compared cells
+func newOrdering(groups []int, pairs, beside [][2]int, seed uint64) *ordering {
+	o := &ordering{draw: rand.New(rand.NewPCG(seed, 0x6e0))}
+	unit := make([]int, len(groups)) // by cell
+	for cell, group := range groups {
+		in := slices.IndexFunc(beside, func(p [2]int) bool { return p[0] == cell || p[1] == cell })
+		if in >= 0 && max(beside[in][0], beside[in][1]) == cell {
+			unit[cell] = unit[min(beside[in][0], beside[in][1])]
+			o.units[unit[cell]] = append(o.units[unit[cell]], cell)
+			continue
+		}
+		unit[cell] = len(o.units)
+		o.units, o.groups = append(o.units, []int{cell}), append(o.groups, group)
+	}
+	for _, p := range pairs {
+		if a, b := unit[p[0]], unit[p[1]]; a != b {
+			o.pairs = append(o.pairs, [2]int{a, b})
+		}
+	}
+	return o
+}
+
+// cells returns the cells of units, in their order: of two that are made at the same time, who is first is drawn.
+func (o *ordering) cells(units []int) (all []int) {
+	for _, u := range units {
+		cells := slices.Clone(o.units[u])
+		if len(cells) == 2 && o.draw.IntN(2) == 1 {
+			slices.Reverse(cells)
+		}
+		all = append(all, cells...)
+	}
+	return all
+}
+
+// round returns all units in a new order: of several that are drawn, the one in which compared ones
 // are nearest to each other. Its reverse is as near, and drawn as often.
 func (o *ordering) round() (best []int) {
 	const drawn = 64
@@ -95,8 +131,8 @@ func (o *ordering) round() (best []int) {
 	for range drawn {
 		at := make([]int, len(o.groups))
 		order := o.candidate()
-		for i, cell := range order {
-			at[cell] = i
+		for i, unit := range order {
+			at[unit] = i
 		}
 		sum := 0
 		for _, p := range o.pairs {
@@ -109,7 +145,7 @@ func (o *ordering) round() (best []int) {
 	return best
 }
 
-// candidate returns all cells in an order in which compared cells follow each other where they can.
+// candidate returns all units in an order in which compared ones follow each other where they can.
 func (o *ordering) candidate() []int {
 	var names []int
 	for _, g := range o.groups {
@@ -124,29 +160,31 @@ func (o *ordering) candidate() []int {
 			return a == g && b == h || a == h && b == g
 		})
 	}) {
-		var cells []int
-		for cell := range o.groups {
-			if o.groups[cell] == g {
-				cells = append(cells, cell)
+		var units []int
+		for unit := range o.groups {
+			if o.groups[unit] == g {
+				units = append(units, unit)
 			}
 		}
-		cells = o.chained(cells, o.compared)
-		// Those whose partners came last come first.
-		slices.SortStableFunc(cells, func(a, b int) int { return o.latest(order, b) - o.latest(order, a) })
-		order = append(order, cells...)
+		units = o.chained(units, o.compared)
+		// Those whose partners came last come first. Then those of two cells, so that the second broker is started once.
+		slices.SortStableFunc(units, func(a, b int) int {
+			return cmp.Or(o.latest(order, b)-o.latest(order, a), len(o.units[b])-len(o.units[a]))
+		})
+		order = append(order, units...)
 	}
 	return order
 }
 
-// compared reports whether two cells are a pair.
+// compared reports whether two units are compared.
 func (o *ordering) compared(a, b int) bool {
 	return slices.ContainsFunc(o.pairs, func(p [2]int) bool { return p == [2]int{a, b} || p == [2]int{b, a} })
 }
 
-// latest returns the last place in an order of a cell that is compared with this one, -1 if none is.
-func (o *ordering) latest(order []int, cell int) int {
+// latest returns the last place in an order of a unit that is compared with this one, -1 if none is.
+func (o *ordering) latest(order []int, unit int) int {
 	for i := len(order) - 1; i >= 0; i-- {
-		if o.compared(order[i], cell) {
+		if o.compared(order[i], unit) {
 			return i
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,9 +28,12 @@ type Options struct {
 	// say. An error
 	// ends the series unless the state is Refused, or is Failed and Failures allows it.
 	Make func(*Turn) (State, error)
-	// Both, if not nil, makes the two trials of a round at once, instead of Make, in a series of two cells with the
-	// trials of each round side by side in the order. The states and errors are in the order of the turns, each
-	// of which has a keeper of its own. If only one trial of a round was made before, it is made again.
+	// Pair reports whether two trials of one round that follow each other in the order are made at once; nil: none are.
+	// Wanted is asked of the first only. If only one of them was made before, it is made again.
+	Pair func(a, b Trial) bool
+	// Both makes the trials of a pair at once, instead of Make. The states and errors are in the order of the turns, each
+	// of which has a keeper of its own: that of a cell is the same in each round. A trial that is made alone has the
+	// first keeper, and the broker of the second does not run beside it.
 	Both func(*[2]Turn) ([2]State, [2]error)
 	// After is called after each trial, once its state is set, and may spare others, see [Series.Spare]; its error ends
 	// the series. It may be nil.
@@ -87,12 +91,9 @@ func (s *Series) Run(o Options) error {
 	for i := range keepers {
 		defer keepers[i].Stop("")
 	}
-	clock := &foresight{pause: o.Pause, atOnce: 1}
-	if o.Both != nil {
-		clock.atOnce = 2
-		if err := s.halves(); err != nil {
-			return err
-		}
+	clock := &foresight{pause: o.Pause}
+	if err := s.halves(&o); err != nil {
+		return err
 	}
 	row := 0 // failed trials in a row
 	first := true
@@ -112,22 +113,30 @@ func (s *Series) Run(o Options) error {
 		if i == len(s.Trials) {
 			return nil
 		}
-		if !o.wants(&s.Trials[i]) {
+		n := s.atOnce(i, &o)
+		if !s.wants(i, n, &o) {
+			i += n - 1
 			continue
 		}
 		if ending(o.Ending) {
 			return nil
 		}
 		var turns [2]Turn
-		n := clock.atOnce
+		side := 0 // of the first
+		if n == 2 && s.Trials[i].Cell > s.Trials[i+1].Cell {
+			side = 1
+		}
 		for k := range n {
 			t := &s.Trials[i+k]
-			turns[k] = Turn{Trial: *t, Cell: s.Cells[t.Cell], Number: i + k + 1, Of: len(s.Trials), Path: filepath.Join(s.dir, t.File), Keeper: &keepers[k]}
+			turns[k] = Turn{Trial: *t, Cell: s.Cells[t.Cell], Number: i + k + 1, Of: len(s.Trials), Path: filepath.Join(s.dir, t.File), Keeper: &keepers[(side+k)%2]}
 		}
 		if !first && !o.rest(&turns[0]) {
 			return nil
 		}
 		first = false
+		if n == 1 {
+			keepers[1].Stop("a trial between them was made alone")
+		}
 		began, err := s.turn(turns[:n], func() ([2]State, [2]error) {
 			if n == 2 {
 				return o.Both(&turns)
@@ -156,14 +165,14 @@ func (s *Series) Run(o Options) error {
 		}
 		for k := range n {
 			if turns[k].Cell.Fresh {
-				keepers[k].Stop("the cell has one for each trial")
+				turns[k].Keeper.Stop("the cell has one for each trial")
 			}
 		}
 		if complete {
 			clock.learn(turns[0].Cell.Takes, s.now().Sub(began))
 		}
 		if o.Progress != nil {
-			o.Progress(s.progress(i+1, clock, o))
+			o.Progress(s.progress(i+1, clock, &o))
 		}
 		if err != nil && (!failed || row >= max(1, o.Failures)) {
 			return err
@@ -171,14 +180,29 @@ func (s *Series) Run(o Options) error {
 	}
 }
 
-// halves plans the trials anew of rounds of which only a part was made: the runs of a round are made at once.
-func (s *Series) halves() error {
-	for i := 0; i+1 < len(s.Trials); i += 2 {
-		a, b := &s.Trials[i], &s.Trials[i+1]
-		if a.Aside != "" || a.State == b.State {
+// atOnce returns how many trials are made at once from trial i, from 0, on: two if it and the next one are a pair.
+func (s *Series) atOnce(i int, o *Options) int {
+	if o.Pair == nil || i+1 >= len(s.Trials) {
+		return 1
+	}
+	if a, b := s.Trials[i], s.Trials[i+1]; a.Round != b.Round || a.Cell == b.Cell || !o.Pair(a, b) {
+		return 1
+	}
+	return 2
+}
+
+// halves plans the trials anew of pairs of which only one was made: both are made at once.
+func (s *Series) halves(o *Options) error {
+	found := false
+	for i := 0; i < len(s.Trials); {
+		both := s.Trials[i : i+s.atOnce(i, o)]
+		i += len(both)
+		if len(both) == 1 || both[0].State == both[1].State ||
+			slices.ContainsFunc(both, func(t Trial) bool { return t.Aside != "" || t.State == Unneeded }) {
 			continue
 		}
-		for _, t := range []*Trial{a, b} {
+		for k := range both {
+			t := &both[k]
 			if t.State == Made {
 				t.Attempts = t.attempted(result.AttemptPartner)
 			}
@@ -186,8 +210,12 @@ func (s *Series) halves() error {
 				return err
 			}
 		}
+		found = true
 	}
-	return nil
+	if !found {
+		return nil
+	}
+	return s.write(s.dir)
 }
 
 // turn makes trials, one or two at once, and writes their states to the manifest, before and after.
@@ -243,26 +271,36 @@ func (s *Series) turn(turns []Turn, made func() ([2]State, [2]error)) (began tim
 	return began, err
 }
 
-// wants reports whether to make a trial now.
-func (o *Options) wants(t *Trial) bool {
-	return t.State == Planned && t.Aside == "" && (o.Wanted == nil || o.Wanted(*t))
+// wants reports whether to make the n trials from trial i on now, at once.
+func (s *Series) wants(i, n int, o *Options) bool {
+	for _, t := range s.Trials[i : i+n] {
+		if t.State != Planned || t.Aside != "" {
+			return false
+		}
+	}
+	return o.Wanted == nil || o.Wanted(s.Trials[i])
 }
 
 // progress returns the progress of the series before trial number next, from 0.
-func (s *Series) progress(next int, f *foresight, o Options) Progress {
+func (s *Series) progress(next int, f *foresight, o *Options) Progress {
 	var p Progress
-	for i := range s.Trials {
-		switch t := &s.Trials[i]; {
-		case t.State == Unneeded:
-		case t.State != Planned:
-			p.Done++
-			p.Of++
-		case o.wants(t):
-			p.Of++
-			if i >= next {
-				p.Left += f.of(s.Cells[t.Cell].Takes)
+	for i := 0; i < len(s.Trials); {
+		n := s.atOnce(i, o)
+		wanted := s.wants(i, n, o)
+		for _, t := range s.Trials[i : i+n] {
+			switch {
+			case t.State == Unneeded:
+			case t.State != Planned:
+				p.Done++
+				p.Of++
+			case wanted:
+				p.Of++
 			}
 		}
+		if wanted && i >= next {
+			p.Left += f.of(s.Cells[s.Trials[i].Cell].Takes)
+		}
+		i += n
 	}
 	return p
 }
@@ -276,11 +314,10 @@ func ending(c <-chan struct{}) bool {
 	}
 }
 
-// foresight estimates the length of trials: the planned length plus the mean excess of the
-// trials made so far, plus the pause.
+// foresight estimates the length of trials, of two at once as of one: the planned length plus the mean excess of those
+// made so far, plus the pause.
 type foresight struct {
 	pause  time.Duration
-	atOnce int           // trials that are made at once
 	beyond time.Duration // excess over the plan, summed over the trials made
 	made   int
 }
@@ -294,5 +331,5 @@ func (f *foresight) of(planned time.Duration) time.Duration {
 	if f.made > 0 {
 		planned += f.beyond / time.Duration(f.made)
 	}
-	return (planned + f.pause) / time.Duration(f.atOnce)
+	return planned + f.pause
 }

@@ -250,6 +250,17 @@ func (s *Series) Choose(d *result.Design) error {
 	return s.write(s.dir)
 }
 
+// ChoosePair writes down how the trials of a pair of cells, numbered from 0, are made.
+func (s *Series) ChoosePair(pair int, d *result.Design) error {
+	s.Pairs[pair].Design = d
+	return s.write(s.dir)
+}
+
+// Paired returns the number of a cell's pair, from 0; negative: it has none.
+func (m *Manifest) Paired(cell int) int {
+	return slices.IndexFunc(m.Pairs, func(p Pair) bool { return p.Cells[0] == cell || p.Cells[1] == cell })
+}
+
 // Drop forgets the trials that are still planned: none of them will be made.
 func (s *Series) Drop() error {
 	s.Trials = slices.DeleteFunc(s.Trials, func(t Trial) bool { return t.State == Planned && t.Aside == "" })
