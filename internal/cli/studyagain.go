@@ -77,7 +77,7 @@ func (s *studyRuns) lacking(cells []int, test *study.Test) int {
 		switch {
 		case !ours:
 		case t.State == trials.Made:
-			if other := s.besideTrial(i); s.useful(i, test) && (other < 0 || s.useful(other, test)) {
+			if s.useful(i, test) {
 				useful[t.Cell]++
 			}
 		case t.Round <= planned:
@@ -94,8 +94,16 @@ func (s *studyRuns) lacking(cells []int, test *study.Test) int {
 	return planned - least
 }
 
-// useful reports whether a test, or nil for none, can use a trial that was made.
+// useful reports whether a test, or nil for none, can use a trial that was made: of two that were made at the same time both, or none.
 func (s *studyRuns) useful(trial int, test *study.Test) bool {
-	run := s.made[trial].Run
-	return run == nil || compare.Invalid(run, "") == "" && (test == nil || !s.cellOf(s.Trials[trial]).Spoilt(run, test))
+	alone := func(i int) bool {
+		run := s.made[i].Run
+		return run == nil || compare.Invalid(run, "") == "" && (test == nil || !s.cellOf(s.Trials[i]).Spoilt(run, test))
+	}
+	made, other := s.made[trial], s.besideTrial(trial)
+	if other < 0 {
+		return alone(trial)
+	}
+	made.Beside = s.made[other].Run
+	return made.Spoilt() == "" && alone(trial) && alone(other)
 }

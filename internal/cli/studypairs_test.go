@@ -98,7 +98,7 @@ func TestStudyPlansPairs(t *testing.T) {
 	}
 }
 
-// The other one's round counts no more than an INVALID one, so both are made again, at the same time.
+// A round in which one run is INVALID, or both took too much of the machine, counts for neither: both are made again, at the same time.
 func TestStudyReplacesPairs(t *testing.T) {
 	p := pairedPlan(t, studyOptions{length: study.Default, design: "beside"})
 	m := trials.Manifest{Rounds: 6, Pairs: p.paired}
@@ -125,7 +125,14 @@ func TestStudyReplacesPairs(t *testing.T) {
 		if turn.Trial.Round > 6 {
 			added = append(added, fmt.Sprint(name, " ", turn.Trial.Round, " ", beside))
 		}
-		s.made[turn.Number-1] = study.TrialOutcome{Run: &result.Run{Header: result.Header{Trial: &result.Trial{Beside: beside}}, Summary: &result.Summary{Verdict: result.Verdict{Status: status}}}}
+		used := 0.5
+		if name == "b/x" && turn.Trial.Round == 3 {
+			used = 1.5
+		}
+		s.made[turn.Number-1] = study.TrialOutcome{Run: &result.Run{
+			Header:  result.Header{Trial: &result.Trial{Beside: beside}, Machine: []result.Fact{{Name: result.FactProcessors, Value: "2"}}},
+			Series:  []result.Point{{Phase: result.PhaseMeasure, End: 1e9, Vitals: map[result.Vital]float64{result.VitalProcessCPU: used}}},
+			Summary: &result.Summary{Verdict: result.Verdict{Status: status}}}}
 		if err := os.WriteFile(turn.Path, nil, 0o644); err != nil {
 			t.Error(err)
 		}
@@ -137,7 +144,7 @@ func TestStudyReplacesPairs(t *testing.T) {
 			return [2]trials.State{made(&turns[0], true), made(&turns[1], true)}, [2]error{}
 		}})
 	slices.Sort(added)
-	if got := strings.Join(added, ", "); err != nil || got != "a/x 7 true, a/x 8 true, b/x 7 true, b/x 8 true" {
+	if got := strings.Join(added, ", "); err != nil || got != "a/x 7 true, a/x 8 true, a/x 9 true, b/x 7 true, b/x 8 true, b/x 9 true" {
 		t.Errorf("%v: %s", err, got)
 	}
 }

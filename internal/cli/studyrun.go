@@ -180,7 +180,15 @@ func (s *studyRuns) begin(of *series) error {
 	if err := s.writeNew(file, true, func(w io.Writer) error { _, err := w.Write(st.Text()); return err }); err != nil {
 		return failed(fileHint(err), fmt.Errorf("write the study: %w", err))
 	}
-	return errors.Join(s.load(s.keep), s.loadBenches(), s.look())
+	if err := errors.Join(s.load(s.keep), s.loadBenches()); err != nil {
+		return err
+	}
+	if !s.Other() {
+		if err := s.Halves(s.isPair); err != nil {
+			return err
+		}
+	}
+	return s.look()
 }
 
 func (s *studyRuns) make(ctx context.Context) error {

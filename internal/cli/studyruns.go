@@ -145,6 +145,9 @@ func (s *studyRuns) command(only ...string) string {
 	if s.length != study.Default {
 		words = append(words, "--"+s.length)
 	}
+	if s.design != "" {
+		words = append(words, "--design "+s.design)
+	}
 	for _, x := range only {
 		words = append(words, "--only '"+x+"'")
 	}
@@ -301,6 +304,7 @@ type studyObject struct {
 // studyCellObject is a cell with its figures over the rounds.
 type studyCellObject struct {
 	Cell    string                     `json:"cell"`
+	Beside  string                     `json:"beside,omitempty"` // the cell that ran at the same time
 	Made    int                        `json:"made"`
 	Files   []string                   `json:"files"`
 	Figures map[string]studyOverObject `json:"figures"` // that there are
@@ -324,6 +328,9 @@ func (s *studyRuns) object(o *study.Outcome) studyObject {
 	for i := range o.Cells {
 		c := &o.Cells[i]
 		row := studyCellObject{Cell: c.Cell.Name, Files: []string{}, Figures: map[string]studyOverObject{}}
+		if how, _ := o.Together(c); how == result.DesignBeside {
+			row.Beside = c.Cell.Beside
+		}
 		for _, t := range c.Trials {
 			if t.Made() {
 				row.Made++

@@ -437,8 +437,8 @@ func trialRow(t study.TrialOutcome) row {
 			}
 			reasons = append(reasons, s.limits()...)
 		}
-		if t.Spoilt() {
-			reasons = append(reasons, "it compares nothing: the run at the same time is INVALID")
+		if why := t.Spoilt(); why != "" {
+			reasons = append(reasons, "does not count: "+plain(why))
 		}
 		status.Text, why = strings.Join(verdicts, "; "), strings.Join(reasons, "; ")
 	case t.Bench != nil:

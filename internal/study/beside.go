@@ -2,7 +2,6 @@ package study
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -189,25 +188,43 @@ func atOnce(run *result.Run) bool {
 	return run != nil && run.Header.Trial != nil && run.Header.Trial.Beside
 }
 
-// Spoilt reports whether the run that was made at the same time is INVALID in a workload that is judged, so that this one compares
-// nothing.
-func (t *TrialOutcome) Spoilt() bool {
-	return t.Beside != nil && slices.ContainsFunc(t.Beside.Parts(), func(p *result.Run) bool { return !p.Header.Background && invalidRun(p) })
+// Spoilt says why a run compares nothing that was made at the same time as another one: that is INVALID in a workload that is judged, or
+// both took too much of the machine. It is empty if it may compare.
+func (t *TrialOutcome) Spoilt() string {
+	if t.Run == nil || t.Beside == nil {
+		return ""
+	}
+	for _, p := range t.Beside.Parts() {
+		if what, why := t.invalid(p.Header.Workload); what != "" && !p.Header.Background && !invalidRun(PartOf(t.Run, p.Header.Workload)) {
+			return what + " (" + why + ")"
+		}
+	}
+	return ""
 }
 
 // invalid says what a trial is whose run does not count for a workload, and why: it is INVALID, or the run is that was made at the
-// same time, so that the round compares nothing. Both are empty if it counts.
+// same time, or both used more of the processors than [compare.MostUsed]. The round then compares nothing. Both are empty if it counts.
 func (t *TrialOutcome) invalid(workload string) (what, why string) {
-	for _, x := range []struct {
-		run  *result.Run
-		what string
-	}{{t.Run, "INVALID"}, {t.Beside, "beside an INVALID run"}} {
-		if x.run == nil {
-			continue
-		}
-		if run := PartOf(x.run, workload); run != nil && invalidRun(run) {
-			return x.what, cause(of(run.Summary.Verdict, result.Invalid))
-		}
+	var own, other *result.Run
+	if t.Run != nil {
+		own = PartOf(t.Run, workload)
+	}
+	if t.Beside != nil {
+		other = PartOf(t.Beside, workload)
+	}
+	switch {
+	case invalidRun(own):
+		return "INVALID", cause(of(own.Summary.Verdict, result.Invalid))
+	case own == nil || other == nil:
+		return "", ""
+	case invalidRun(other):
+		return "beside an INVALID run", cause(of(other.Summary.Verdict, result.Invalid))
+	}
+	switch used, known := compare.UsedAtOnce(own, other); {
+	case !known:
+		return "beside another run", "how much of the processors both used is not known"
+	case used > compare.MostUsed:
+		return "beside another run", "both used more than half of the processors"
 	}
 	return "", ""
 }
@@ -233,40 +250,15 @@ func (o *Outcome) Together(c *CellOutcome) (how result.DesignKind, why string) {
 	return how, why
 }
 
-// crowded notes how A and B were made, if they are a pair, and reports whether they used more of the processors at once than decides
-// anything.
-func (d *decider) crowded(a, b *CellOutcome) bool {
-	if a.Cell.Beside != b.Cell.Name {
-		return false
+// together notes how the cells of a comparison were made if they are a pair.
+func (d *decider) together(a *CellOutcome) {
+	if a.Cell.Beside != d.t.A && a.Cell.Beside != d.t.B {
+		return
 	}
-	how, why := d.o.Together(a)
-	text := fmt.Sprintf("%s and %s ran ", d.t.A, d.t.B)
-	switch how {
-	case result.DesignBeside:
-		text += "at the same time"
-	case result.DesignApart:
-		if text += "one after the other"; why != "" {
-			text += ": " + why
-		}
-	default:
-		return false
+	switch how, why := d.o.Together(a); {
+	case how == result.DesignBeside:
+		d.say("%s and %s ran at the same time", d.t.A, d.t.B)
+	case how == result.DesignApart && why != "":
+		d.say("%s and %s ran one after the other: %s", d.t.A, d.t.B, why)
 	}
-	most, known := 0.0, true
-	for i := range a.Trials {
-		if t := &a.Trials[i]; t.Run != nil && t.Beside != nil {
-			used, is := compare.UsedAtOnce(PartOf(t.Run, d.t.Workload), PartOf(t.Beside, d.t.Workload))
-			most, known = max(most, used), known && is
-		}
-	}
-	switch {
-	case !known:
-		d.say("%s, and it is not known how much of the processors they used", text)
-	case most > compare.MostUsed:
-		d.say("%s and used %s of the processors, so each may have slowed the other", text, spell.Percent(math.Round(most*100)/100))
-	default:
-		d.say("%s", text)
-		return false
-	}
-	d.need("rounds that are made apart: " + d.o.Study.Run(d.o.Length) + " --design apart")
-	return true
 }

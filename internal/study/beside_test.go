@@ -94,7 +94,7 @@ func madeAtOnce(used float64, all ...*result.Run) []*result.Run {
 }
 
 // Rounds that are made at the same time are compared round by round, and with no others: one whose other run is INVALID counts
-// for neither. Where both took too much of the machine nothing is decided.
+// for neither. Neither does one in which both took too much of the machine.
 func TestRoundsBesideEachOther(t *testing.T) {
 	s, err := paired(t, "[{a: x/r-100, b: y/r-100}]", besideX)
 	if err != nil {
@@ -113,8 +113,9 @@ func TestRoundsBesideEachOther(t *testing.T) {
 		says string
 	}{
 		{"at the same time", madeAtOnce(0.3, with(fast)...), madeAtOnce(0.3, with(slow)...), Agrees, "x/r-100 and y/r-100 ran at the same time; p50: y/r-100 ÷ x/r-100 is "},
-		{"too much", madeAtOnce(0.3, with(fast)...), madeAtOnce(0.6, with(slow)...), Undecidable, "ran at the same time and used 60 % of the processors, so each may have slowed the other"},
-		{"alone", with(fast), with(slow), Agrees, "x/r-100 and y/r-100 ran one after the other; p50"},
+		{"too much", madeAtOnce(0.3, with(fast)...), madeAtOnce(0.6, with(slow)...), Undecidable, "beside another run (both used more than half of the processors): x/r-100 and y/r-100 (rounds 1 to 6)"},
+		{"too much once", append(madeAtOnce(0.3, with(fast)...), madeAtOnce(0.7, ms(1))...), madeAtOnce(0.3, with(slow, ms(2))...), Agrees, "in 6 rounds"},
+		{"alone", with(fast), with(slow), Agrees, "p50: y/r-100 ÷ x/r-100 is "},
 		// Were the INVALID round only y's, the six others of x would be paired with those of y, in their order.
 		{"one INVALID of each, in different rounds", madeAtOnce(0.3, with(fast, spoilt(1, invalid))...), append(madeAtOnce(0.3, spoilt(2, invalid)), madeAtOnce(0.3, with(slow)...)...),
 			Undecidable, "x/r-100: 1 of 7 rounds have no result (round 1 is beside an INVALID run: own lag)"},

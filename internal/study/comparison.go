@@ -63,9 +63,10 @@ func (l level) shown(p stats.ShiftPoint, ok bool) bool { return ok && p.Bounded 
 // pairs decides by the exact paired test whether A is faster than B, or equivalent to it.
 func (d *decider) pairs() Verdict {
 	sides, ok := d.two()
-	if !ok || d.crowded(sides[0].cell, sides[1].cell) {
+	if !ok {
 		return Undecidable
 	}
+	d.together(sides[0].cell)
 	low, high := d.ranged(sides)
 	least, most := d.shift(low), d.shift(high)
 	v := Agrees
@@ -161,9 +162,10 @@ func interval(x, low, high float64) string {
 // ratio compares the median of the rounds' quotients with a bound.
 func (d *decider) ratio() Verdict {
 	sides, ok := d.two()
-	if !ok || d.crowded(sides[0].cell, sides[1].cell) {
+	if !ok {
 		return Undecidable
 	}
+	d.together(sides[0].cell)
 	high, low := d.ranged(sides) // A ÷ B
 	l, isLow := d.quotients(low)
 	h, isHigh := d.quotients(high)

@@ -139,7 +139,7 @@ func readRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 }
 
 func invalidRun(run *result.Run) bool {
-	return run.Summary != nil && run.Summary.Verdict.Status == result.Invalid
+	return run != nil && run.Summary != nil && run.Summary.Verdict.Status == result.Invalid
 }
 
 // read is [Read] for a run of the cell. If the study disturbs its systems on purpose, a figure

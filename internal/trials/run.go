@@ -92,7 +92,7 @@ func (s *Series) Run(o Options) error {
 		defer keepers[i].Stop("")
 	}
 	clock := &foresight{pause: o.Pause}
-	if err := s.halves(&o); err != nil {
+	if err := s.Halves(o.Pair); err != nil {
 		return err
 	}
 	row := 0 // failed trials in a row
@@ -113,7 +113,7 @@ func (s *Series) Run(o Options) error {
 		if i == len(s.Trials) {
 			return nil
 		}
-		n := s.atOnce(i, &o)
+		n := s.atOnce(i, o.Pair)
 		if !s.wants(i, n, &o) {
 			i += n - 1
 			continue
@@ -181,21 +181,21 @@ func (s *Series) Run(o Options) error {
 }
 
 // atOnce returns how many trials are made at once from trial i, from 0, on: two if it and the next one are a pair.
-func (s *Series) atOnce(i int, o *Options) int {
-	if o.Pair == nil || i+1 >= len(s.Trials) {
+func (s *Series) atOnce(i int, pair func(a, b Trial) bool) int {
+	if pair == nil || i+1 >= len(s.Trials) {
 		return 1
 	}
-	if a, b := s.Trials[i], s.Trials[i+1]; a.Round != b.Round || a.Cell == b.Cell || !o.Pair(a, b) {
+	if a, b := s.Trials[i], s.Trials[i+1]; a.Round != b.Round || a.Cell == b.Cell || !pair(a, b) {
 		return 1
 	}
 	return 2
 }
 
-// halves plans the trials anew of pairs of which only one was made: both are made at once.
-func (s *Series) halves(o *Options) error {
+// Halves plans the trials anew of pairs, see [Options].Pair, of which only one was made: both are made at once. Run does so first.
+func (s *Series) Halves(pair func(a, b Trial) bool) error {
 	found := false
 	for i := 0; i < len(s.Trials); {
-		both := s.Trials[i : i+s.atOnce(i, o)]
+		both := s.Trials[i : i+s.atOnce(i, pair)]
 		i += len(both)
 		if len(both) == 1 || both[0].State == both[1].State ||
 			slices.ContainsFunc(both, func(t Trial) bool { return t.Aside != "" || t.State == Unneeded }) {
@@ -285,7 +285,7 @@ func (s *Series) wants(i, n int, o *Options) bool {
 func (s *Series) progress(next int, f *foresight, o *Options) Progress {
 	var p Progress
 	for i := 0; i < len(s.Trials); {
-		n := s.atOnce(i, o)
+		n := s.atOnce(i, o.Pair)
 		wanted := s.wants(i, n, o)
 		for _, t := range s.Trials[i : i+n] {
 			switch {
