@@ -52,11 +52,12 @@ func (o *Outcome) find(t *Test) (f Found, fixed map[string]*Look) {
 		return (&decider{o: o, t: t, level: Confidence}).decide(), nil
 	}
 	fixed = map[string]*Look{}
+	open := false // a look is left
 	for i := range looks {
 		x := &looks[i]
 		reached := o.reached(t, x.Rounds, fixed)
 		if i > 0 && !reached {
-			f.Needs = cmp.Or(o.More, f.Needs)
+			open = true
 			break
 		}
 		d := &decider{o: o.until(x, fixed), t: t, level: level(x.Confidence), early: x.Number < x.Of, fixed: fixed}
@@ -72,6 +73,14 @@ func (o *Outcome) find(t *Test) (f Found, fixed map[string]*Look) {
 		}
 	}
 	f.Text += "; " + f.Look.text(f.Verdict)
+	switch {
+	case !open:
+	case o.waits(t, fixed):
+		f.Needs = cmp.Or(o.More, f.Needs)
+	default:
+		f.Text += ", and no more are made, since the conclusion is decided without it"
+		f.Needs = ""
+	}
 	return f, fixed
 }
 
@@ -115,35 +124,41 @@ func (o *Outcome) reached(t *Test, round int, fixed map[string]*Look) bool {
 	})
 }
 
-// decidable reports whether runs can decide the test on this machine, if each cell that it takes, and not only one of
-// several, has a trial that is so.
+// waits reports whether a trial of the test's cells is pending, but for cells that are fixed.
+func (o *Outcome) waits(t *Test, fixed map[string]*Look) bool {
+	return slices.ContainsFunc(t.cellsOf(o.Study), func(name string) bool {
+		c := o.Cell(name)
+		return c != nil && fixed[name] == nil && slices.ContainsFunc(c.Trials, func(x TrialOutcome) bool { return x.pending() })
+	})
+}
+
+// decidable reports whether runs can decide the test on this machine: whether each of its cells has a trial that is so, or
+// where it takes each by itself, one of them.
 func (o *Outcome) decidable(t *Test, so func(*TrialOutcome) bool) bool {
 	switch {
 	case t.Kind == KindUndecidable || t.Kind == KindArithmetic || o.processors() < t.Processors:
 		return false
-	case t.A == "" && t.Kind != KindMonotone:
-		return true
 	}
-	return !slices.ContainsFunc(t.cellsOf(o.Study), func(name string) bool {
+	has := func(name string) bool {
 		c := o.Cell(name)
-		return c == nil || !slices.ContainsFunc(c.Trials, func(x TrialOutcome) bool { return so(&x) })
-	})
+		return c != nil && slices.ContainsFunc(c.Trials, func(x TrialOutcome) bool { return so(&x) })
+	}
+	cells := t.cellsOf(o.Study)
+	if t.A == "" && t.Kind != KindMonotone {
+		return slices.ContainsFunc(cells, has)
+	}
+	return !slices.ContainsFunc(cells, func(name string) bool { return !has(name) })
 }
 
-// settled returns after how many rounds a test needs no more of each of its cells, by name; without those of which it
-// may need more. A test that nothing which is made can decide needs none.
-func (o *Outcome) settled(t *Test) map[string]int {
-	var look *Look // of the cells that are not fixed
-	var fixed map[string]*Look
-	open := len(o.looks(t)) > 0 && o.decidable(t, func(x *TrialOutcome) bool { return x.Made() || x.pending() })
-	if open {
-		var f Found
-		f, fixed = o.find(t)
-		look, open = f.Look, f.Look == nil || f.Verdict == Undecidable && f.Look.Number < f.Look.Of
-	}
+// settled returns after how many rounds a test that found f needs no more of each of its cells, by name; without those of
+// which it may need more. A test that nothing which is made can decide needs none, and none more needs one whose
+// conclusion is decided without it.
+func (o *Outcome) settled(t *Test, f Found, fixed map[string]*Look, concluded bool) map[string]int {
+	open := len(o.looks(t)) > 0 && !concluded && (f.Look == nil || f.Verdict == Undecidable && f.Look.Number < f.Look.Of) &&
+		o.decidable(t, func(x *TrialOutcome) bool { return x.Made() || x.pending() })
 	all := map[string]int{}
 	for _, name := range t.cellsOf(o.Study) {
-		switch at := cmp.Or(fixed[name], look); {
+		switch at := cmp.Or(fixed[name], f.Look); {
 		case open && fixed[name] == nil:
 		case at == nil:
 			all[name] = 0
@@ -154,8 +169,8 @@ func (o *Outcome) settled(t *Test) map[string]int {
 	return all
 }
 
-// Enough returns after how many rounds each cell, by name, needs no more, since each test that uses it is decided, or can
-// be by nothing that is made. Cells that need all of their rounds, or may still, are not in it. It is a function of the
+// Enough returns after how many rounds each cell, by name, needs no more, since each test that uses it is decided, or its
+// conclusion is without it, or it can be by nothing that is made. Cells that need all of their rounds, or may still, are not in it. It is a function of the
 // records alone, so that a study that is resumed stops where one that was not does.
 func (o *Outcome) Enough() map[string]int {
 	enough := map[string]int{}
@@ -165,8 +180,13 @@ func (o *Outcome) Enough() map[string]int {
 		}
 	}
 	for _, c := range o.Study.Conclusions {
+		found, fixed := make([]Found, len(c.Tests)), make([]map[string]*Look, len(c.Tests))
 		for i := range c.Tests {
-			settled := o.settled(&c.Tests[i])
+			found[i], fixed[i] = o.find(&c.Tests[i])
+		}
+		concluded := together(found, c.Share) != Undecidable
+		for i := range c.Tests {
+			settled := o.settled(&c.Tests[i], found[i], fixed[i], concluded)
 			for _, name := range c.Tests[i].cellsOf(o.Study) {
 				rounds, is := settled[name]
 				if !is {

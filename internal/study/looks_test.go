@@ -151,6 +151,8 @@ func TestEnough(t *testing.T) {
 			map[string]int{"y/r-100": 8, "x/r-400": 8, "y/r-400": 8}},
 		{"before the first look", map[string][]float64{"x/r-100": one[:8], "y/r-100": clear[:7], "y/r-200": clear[:8], "x/r-400": one[:8], "y/r-400": clear[:8]},
 			map[string]int{"y/r-200": 8, "x/r-400": 8, "y/r-400": 8}},
+		{"one that disagrees decides all", map[string][]float64{"x/r-100": one[:8], "y/r-100": clear[:8], "y/r-200": near[:8], "x/r-400": numbers(8, 3, 3.1), "y/r-400": clear[:8]},
+			map[string]int{"x/r-100": 8, "y/r-100": 8, "y/r-200": 8, "x/r-400": 8, "y/r-400": 8}},
 		{"what has no partner waits for none", map[string][]float64{"x/r-100": one[:8], "x/r-400": one[:8]},
 			map[string]int{"x/r-100": 8, "y/r-100": 8, "y/r-200": 8, "x/r-400": 8, "y/r-400": 8}},
 	} {
@@ -161,8 +163,22 @@ func TestEnough(t *testing.T) {
 		}
 		o := outcome(t, s, Default, runs)
 		planned(o)
-		if got := o.Enough(); !maps.Equal(got, tt.want) {
+		got := o.Enough()
+		if !maps.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+		for i := range o.Cells { // as they are when they were stopped
+			c := &o.Cells[i]
+			if n := got[c.Cell.Name]; n > 0 && len(c.Trials) > n {
+				c.Trials, c.Unneeded = c.Trials[:n], len(c.Trials)-n
+			}
+		}
+		if again := o.Enough(); !maps.Equal(got, again) {
+			t.Errorf("%s: when they are stopped %v, not %v", tt.name, again, got)
+		}
+		f := Decide(o)[0].Tests[1] // the near one
+		if spared := strings.Contains(f.Text, "no more are made, since the conclusion is decided without it"); spared != strings.HasPrefix(tt.name, "one that disagrees") {
+			t.Errorf("%s: %+v", tt.name, f)
 		}
 	}
 }

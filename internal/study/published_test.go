@@ -40,11 +40,11 @@ func TestPublishedVerdicts(t *testing.T) {
 		rounds     []*result.Run
 		want       Verdict
 	}{
-		{"sub-millisecond", append(slices.Repeat([]*result.Run{run(0.1, 0.8, 0)}, 5), run(0.1, 0.8, 0.1), shift), Agrees},
-		{"sub-millisecond", append(slices.Repeat([]*result.Run{run(0.1, 0.8, 0)}, 6), run(0.1, 0.8, 0.3)), Undecidable},
-		{"fine-to-p99", append(slices.Repeat([]*result.Run{run(0.1, 4, 0)}, 6), run(0.1, 4, 0.1)), Agrees},
-		{"fine-to-p99", append(slices.Repeat([]*result.Run{run(0.1, 4, 0)}, 6), run(0.1, 4, 0.4)), Undecidable},
-		{"fine-to-p99", slices.Repeat([]*result.Run{run(0.1, 0.8, 0.1)}, 7), Disagrees},
+		{"sub-millisecond", append(slices.Repeat([]*result.Run{run(0.1, 0.8, 0)}, 6), run(0.1, 0.8, 0.1), shift), Agrees},
+		{"sub-millisecond", append(slices.Repeat([]*result.Run{run(0.1, 0.8, 0)}, 7), run(0.1, 0.8, 0.3)), Undecidable},
+		{"fine-to-p99", append(slices.Repeat([]*result.Run{run(0.1, 4, 0)}, 7), run(0.1, 4, 0.1)), Agrees},
+		{"fine-to-p99", append(slices.Repeat([]*result.Run{run(0.1, 4, 0)}, 7), run(0.1, 4, 0.4)), Undecidable},
+		{"fine-to-p99", slices.Repeat([]*result.Run{run(0.1, 0.8, 0.1)}, 8), Disagrees},
 	} {
 		runs := map[string][]*result.Run{}
 		cells, err := s.Cells(Default)
