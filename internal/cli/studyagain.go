@@ -15,7 +15,8 @@ import (
 // cells that they are compared with get further rounds as well, so that what is compared
 // is made at the same time. Only verdicts decide: replacing runs for their figures would
 // select the result. Each run of the study adds at most --replace rounds to a cell, and
-// none to a cell without a useful round, unless it had only one round or the user says how many.
+// none to a cell without a useful round, unless it had only one round or the user says how many. A test that is decided at
+// a look before the last needs none: they would not count there.
 func (s *studyRuns) again() []trials.Trial {
 	need := make([]int, len(s.planned.cells))
 	more := make([]int, len(s.planned.cells)) // rounds of each cell that this run of the study has added
@@ -26,11 +27,15 @@ func (s *studyRuns) again() []trials.Trial {
 			more[t.Cell]++
 		}
 	}
+	so := s.records()
 	for _, set := range s.planned.study.Sets(each(s.planned.cells, func(c studyCell) study.Cell { return c.Cell })) {
 		cells := each(set.Cells, func(name string) int {
 			return slices.IndexFunc(s.planned.cells, func(c studyCell) bool { return c.Name == name })
 		})
-		n := s.lacking(cells, set.Test)
+		n := 0
+		if set.Test == nil || !so.DecidedEarly(set.Test) {
+			n = s.lacking(cells, set.Test)
+		}
 		for _, i := range cells {
 			most := s.planned.mostReplaced(&s.planned.cells[i], s.replace)
 			need[i] = max(need[i], min(n, most-more[i]))

@@ -169,6 +169,13 @@ func (o *Outcome) settled(t *Test, f Found, fixed map[string]*Look, concluded bo
 	return all
 }
 
+// DecidedEarly reports whether a test is decided at a look before the last, at which rounds that are made in place of
+// others do not count.
+func (o *Outcome) DecidedEarly(t *Test) bool {
+	f, _ := o.find(t)
+	return f.Look != nil && f.Verdict != Undecidable && f.Look.Number < f.Look.Of
+}
+
 // Enough returns after how many rounds each cell, by name, needs no more, since each test that uses it is decided, or its
 // conclusion is without it, or it can be by nothing that is made. Cells that need all of their rounds, or may still, are not in it. It is a function of the
 // records alone, so that a study that is resumed stops where one that was not does.

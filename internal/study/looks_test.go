@@ -115,6 +115,9 @@ func TestLooks(t *testing.T) {
 			if f.Look != nil {
 				look = f.Look.Rounds
 			}
+			if early := look > 0 && look < 20 && tt.want != Undecidable; o.DecidedEarly(&s.Conclusions[0].Tests[0]) != early {
+				t.Errorf("decided early: %t", !early)
+			}
 			if f.Verdict != tt.want || look != tt.look || !strings.Contains(f.Text, tt.says) {
 				t.Errorf("%s after %d, want %s after %d with %q: %+v", f.Verdict, look, tt.want, tt.look, tt.says, f)
 			}
