@@ -159,9 +159,16 @@ func (s *studyRuns) both(turns *[2]trials.Turn) (states [2]trials.State, errs [2
 		}
 		states[k], errs[k] = s.ended(turn)(s.cellMade(turn)(runs[k], states[k], errs[k]))
 	}
-	if slices.Contains(states[:], trials.Refused) {
-		if err := s.ChoosePair(pair, fixedPair(result.DesignApart, result.DesignNotBoth, s.cellOf(turns[0].Trial).Rounds)); err != nil {
-			errs[0] = errors.Join(errs[0], err)
+	if !slices.Contains(states[:], trials.Refused) {
+		return states, errs
+	}
+	// What one broker does not do it does not do in the other rounds either: these, and what waited for it, are made alone.
+	if err := s.ChoosePair(pair, fixedPair(result.DesignApart, result.DesignNotBoth, s.cellOf(turns[0].Trial).Rounds)); err != nil {
+		errs[0] = errors.Join(errs[0], err)
+	}
+	for k := range turns {
+		if states[k] == trials.Unbegun && !s.stops.ending() {
+			states[k], errs[k] = s.one(&turns[k])
 		}
 	}
 	return states, errs
