@@ -10,31 +10,23 @@ import (
 	"time"
 )
 
-// Prober asks a responder for the time, over a stream or over datagrams. Not safe for
-// concurrent use.
+// Prober asks a responder for the time over a stream. Not safe for concurrent use.
 type Prober struct {
 	conn   net.Conn
 	now    func() int64
-	packet bool                // datagrams: each read returns one frame
-	number uint32              // of the last question
-	buf    [frameSize + 1]byte // one more, to detect a datagram that is too long
-	have   int                 // bytes in buf of a frame that a timeout cut
+	number uint32 // of the last question
+	buf    [frameSize]byte
+	have   int // bytes in buf of a frame that a timeout cut
 	out    [frameSize]byte
 }
 
-// NewProber returns a prober that asks over conn, a stream or a connected
-// datagram socket whose other end is served by [Respond] or [RespondPackets],
-// and that reads this side's clock by now (ns; never backwards). The connection
-// stays the caller's.
-func NewProber(conn net.Conn, now func() int64) *Prober {
-	_, packet := conn.(net.PacketConn)
-	return &Prober{conn: conn, now: now, packet: packet}
-}
+// NewProber returns a prober that asks over conn, whose other end is served by [Respond], and that reads this side's clock by now
+// (ns; never backwards). The connection stays the caller's.
+func NewProber(conn net.Conn, now func() int64) *Prober { return &Prober{conn: conn, now: now} }
 
 // Probe asks once and waits up to patience for the answer. It ignores answers to
-// earlier questions and datagrams that are not answers. The error wraps
-// os.ErrDeadlineExceeded if no answer came in time, and the prober can then be
-// used again; else it is an error of the connection, or says that the other side
+// earlier questions. The error wraps os.ErrDeadlineExceeded if no answer came in
+// time, and the prober can then be used again; else it is an error of the connection, or says that the other side
 // does not speak the protocol.
 func (p *Prober) Probe(patience time.Duration) (Exchange, error) {
 	if err := p.conn.SetDeadline(time.Now().Add(patience)); err != nil {
@@ -58,8 +50,6 @@ func (p *Prober) probe() (Exchange, error) {
 		}
 		f, err := parseFrame(text)
 		switch {
-		case err != nil && p.packet:
-			continue // any process can send a datagram
 		case err != nil:
 			return Exchange{}, err
 		case f.answer && f.number == p.number && f.t1 == t1:
@@ -68,21 +58,17 @@ func (p *Prober) probe() (Exchange, error) {
 	}
 }
 
-// read returns a datagram or the next frameSize bytes of the stream, valid until the next call.
+// read returns the next frameSize bytes of the stream, valid until the next call.
 func (p *Prober) read() ([]byte, error) {
-	if p.packet {
-		n, err := p.conn.Read(p.buf[:])
-		return p.buf[:n], err
-	}
 	for p.have < frameSize {
-		n, err := p.conn.Read(p.buf[p.have:frameSize])
+		n, err := p.conn.Read(p.buf[p.have:])
 		p.have += n
 		if err != nil && p.have < frameSize {
 			return nil, err
 		}
 	}
 	p.have = 0
-	return p.buf[:frameSize], nil
+	return p.buf[:], nil
 }
 
 // Run asks once in every interval until ctx ends, and calls take with each
@@ -143,38 +129,6 @@ func Respond(ctx context.Context, conn net.Conn, now func() int64) error {
 			return nil
 		default:
 			return fmt.Errorf("clocksync: send the time to %s: %w", conn.RemoteAddr(), err)
-		}
-	}
-}
-
-// RespondPackets answers the questions that come as datagrams, as [Respond] does,
-// and returns nil when ctx ends. It ignores other datagrams and errors of sending.
-// It returns an error if the socket is closed or reads fail 100 times in a row.
-func RespondPackets(ctx context.Context, conn net.PacketConn, now func() int64) error {
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	var (
-		buf [frameSize + 1]byte
-		out [frameSize]byte
-	)
-	const patience = 100 // errors in a row
-	for errs := 0; ; {
-		n, from, err := conn.ReadFrom(buf[:])
-		t2 := now()
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			// Some systems report here that an earlier answer failed or that a datagram
-			// was too long. Only a lasting error is one of the socket.
-			if errs++; errs == patience || errors.Is(err, net.ErrClosed) {
-				return fmt.Errorf("clocksync: serve the time at %s: %w", conn.LocalAddr(), err)
-			}
-			continue
-		}
-		errs = 0
-		if answer(&out, buf[:n], t2, now) == nil {
-			conn.WriteTo(out[:], from) // an error loses the answer, as the network may
 		}
 	}
 }

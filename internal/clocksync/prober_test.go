@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,77 +44,6 @@ func TestProbeOverAStream(t *testing.T) {
 			t.Errorf("the responder ended with %v", err)
 		}
 	})
-}
-
-func TestProbeOverDatagrams(t *testing.T) {
-	there, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer there.Close()
-	here, err := net.Dial("udp", there.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer here.Close()
-	base := time.Now()
-	now := func() int64 { return int64(time.Since(base)) }
-	ctx, cancel := context.WithCancel(t.Context())
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		if err := RespondPackets(ctx, there, func() int64 { return now() - 5e9 }); err != nil {
-			t.Error(err)
-		}
-	})
-	// Noise first, which must neither be answered nor end the responder.
-	for _, noise := range [][]byte{{}, []byte("hello"), bytes.Repeat([]byte{7}, frameSize), bytes.Repeat([]byte{7}, 100)} {
-		if _, err := here.Write(noise); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p := NewProber(here, now)
-	for range 20 {
-		x, err := p.Probe(10 * time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if off := x.Offset() + 5e9; x.Delay() < 0 || off > x.Delay()/2+1 || -off > x.Delay()/2+1 {
-			t.Errorf("off by %d with a delay of %d", off, x.Delay())
-		}
-	}
-	cancel()
-	wait.Wait()
-}
-
-// The prober ignores datagrams that are not answers to its question.
-func TestProberAmongNoise(t *testing.T) {
-	there, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer there.Close()
-	here, err := net.Dial("udp", there.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer here.Close()
-	go func() {
-		var question, out [frameSize]byte
-		_, from, err := there.ReadFrom(question[:])
-		if err != nil {
-			return
-		}
-		answer(&out, question[:], 1, func() int64 { return 1 })
-		out[4]++ // of another question
-		for _, b := range [][]byte{[]byte("noise"), {}, bytes.Repeat([]byte{1}, 40), out[:]} {
-			there.WriteTo(b, from)
-		}
-		answer(&out, question[:], 42, func() int64 { return 43 })
-		there.WriteTo(out[:], from)
-	}()
-	if x, err := NewProber(here, func() int64 { return 7 }).Probe(10 * time.Second); err != nil || x != (Exchange{7, 42, 43, 7}) {
-		t.Errorf("%+v, %v", x, err)
-	}
 }
 
 // An answer that comes after its question was given up is not taken for that of
