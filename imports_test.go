@@ -107,7 +107,7 @@ type library struct{ paths, importers string }
 // client libraries, see clients.
 func libraries() []library {
 	return []library{
-		{"golang.org/x/sys/...", "internal/clock internal/disk internal/engine/send internal/engine/watch internal/netns internal/network internal/rawfile internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
+		{"golang.org/x/sys/...", "internal/clock internal/clocksync internal/disk internal/engine/send internal/engine/watch internal/netns internal/network internal/rawfile internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
 		{"github.com/HdrHistogram/hdrhistogram-go", "internal/histograms result internal/recorder internal/selftest"},
 		{"gonum.org/v1/gonum/...", "internal/stats internal/sweep"},
 		{"github.com/RoaringBitmap/roaring/...", "internal/numbers"},

@@ -78,3 +78,17 @@ func Bracket() time.Duration { return origin.width }
 // labels. Differences of two Wall times follow every correction of the wall
 // clock and must not be used as durations.
 func Wall() time.Time { return time.Now().Round(0) }
+
+// WallAhead returns how far the wall clock is ahead of [Now], ns, and the width of the bracket in which both were read: the error
+// is at most half of it.
+func WallAhead() (ahead, width int64) {
+	for range 5 { // the narrowest had no interruption
+		before := Now()
+		t := time.Now() // reads the wall clock first
+		after := At(t)
+		if w := max(after-before, 1); width == 0 || w < width {
+			ahead, width = t.UnixNano()-before-w/2, w
+		}
+	}
+	return ahead, width
+}

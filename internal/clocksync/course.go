@@ -23,6 +23,10 @@ const (
 	oneKink = 500_000_000
 	// apart is the least time between two readings that are kept: the shorter, the less their rate is known.
 	apart = 20_000_000
+	// wide is how many times as wide as the last a reading is at least that was interrupted. It is left out if the last is less than
+	// soon ago.
+	wide = 4
+	soon = 100_000_000
 	// readings is how many are kept.
 	readings = 256
 )
@@ -33,8 +37,14 @@ type Course struct{ all []Reading }
 
 // Add adds a reading. One that is not known, or comes soon after the last, is left out.
 func (c *Course) Add(r Reading) {
-	if !r.Known() || len(c.all) > 0 && r.At < c.all[len(c.all)-1].At+apart {
+	if !r.Known() {
 		return
+	}
+	if n := len(c.all); n > 0 {
+		last := &c.all[n-1]
+		if r.At < last.At+apart || r.Width > wide*last.Width && r.At < last.At+soon {
+			return
+		}
 	}
 	if len(c.all) == readings {
 		c.all = append(c.all[:0], c.all[1:]...)
@@ -79,18 +89,19 @@ func (c *Course) At(at int64) (ahead, bound int64, slope float64, ok bool) {
 }
 
 // Ahead predicts how far the raw clock is ahead at an instant after the last reading, and how much it gains: as over about the last
-// quarter of a second. ok is false without two readings.
-func (c *Course) Ahead(at int64) (ahead int64, slope float64, ok bool) {
+// quarter of a second, where that was at most blur away. ok is false without two readings.
+func (c *Course) Ahead(at int64) (ahead int64, slope, blur float64, ok bool) {
 	n := len(c.all)
 	if n < 2 {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
 	last, from := c.all[n-1], c.all[n-2]
 	for i := n - 2; i >= 0 && last.At-c.all[i].At <= oneKink/2; i-- {
 		from = c.all[i]
 	}
 	slope = float64(last.Ahead-from.Ahead) / float64(last.At-from.At)
-	return last.Ahead + int64(math.Round(slope*float64(at-last.At))), slope, true
+	blur = float64(last.Width+from.Width) / 2 / float64(last.At-from.At)
+	return last.Ahead + int64(math.Round(slope*float64(at-last.At))), slope, blur, true
 }
 
 // Last is how far the raw clock was ahead at the last reading; 0 without any.

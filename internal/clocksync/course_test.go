@@ -81,12 +81,12 @@ func TestCourseIsNotKnown(t *testing.T) {
 	if _, _, _, ok := c.At(10); ok {
 		t.Error("one reading is a course")
 	}
-	if _, _, ok := c.Ahead(20); ok {
+	if _, _, _, ok := c.Ahead(20); ok {
 		t.Error("one reading foretells")
 	}
 	c.Add(Reading{1_000_010, 101, 2})
 	c.Add(Reading{100_000_010, 10_001, 2})
-	if ahead, slope, ok := c.Ahead(200_000_010); !ok || ahead != 20_001 || slope != 1e-4 {
+	if ahead, slope, _, ok := c.Ahead(200_000_010); !ok || ahead != 20_001 || slope != 1e-4 {
 		t.Errorf("%d, %g, %v", ahead, slope, ok)
 	}
 	if ahead, bound, _, ok := c.At(50_000_010); !ok || ahead != 5001 || bound < 25_000 || bound > 25_010 {

@@ -30,6 +30,7 @@
 // smaller than the intervals around it is hidden by them, and until an exchange
 // shows it the true offset may be outside the bound by the size of the step.
 //
-// The estimator is pure: instants in, estimates out. [Prober] and the two
-// responders carry exchanges over a connection.
+// The estimator is pure: instants in, estimates out. [Prober] and [Respond] carry exchanges over a connection, [Ask], [Answer] and
+// [Take] over messages. [Stamped] and [Responder] do so over UDP, with the kernels' time stamps, of which much smaller intervals follow,
+// and [Joined] makes one exchange of two with a third clock.
 package clocksync
