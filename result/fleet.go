@@ -110,9 +110,11 @@ type AgentClock struct {
 	// Raw says that what is followed are the raw clocks of both machines, which nobody slews, and how the monotonic ones go against
 	// them. Else Proved rests on that no clock changes its rate by more than 10 ppm in a second.
 	Raw bool `json:"raw,omitempty"`
-	// RoundTrip is the shortest time that an exchange took, ns, and Exchanges how many there were.
+	// RoundTrip is the shortest time that an exchange took on the way, ns, and Exchanges how many there were. Of Kernel of them all
+	// instants are the kernels' time stamps.
 	RoundTrip int64 `json:"round_trip_ns"`
 	Exchanges int64 `json:"exchanges"`
+	Kernel    int64 `json:"kernel,omitempty"`
 	// Loop is the most by which what this agent and others found of each other's clocks, asking directly, differs from what the
 	// coordinator's comparisons with both say, ns: what is left over in a loop over three clocks. Loops is how often that was
 	// compared; 0: the agents found no way to each other.

@@ -237,6 +237,9 @@ func clocks(e *evidence) (found []result.Reason) {
 		return e.tooEarly(int64(early), proved)
 	}
 	of := "by clocks that nobody slews"
+	if !slices.ContainsFunc(f.Agents, func(a result.Agent) bool { return a.Clock != nil && 2*a.Clock.Kernel <= a.Clock.Exchanges }) {
+		of += " and time stamps of kernels"
+	}
 	if slices.ContainsFunc(f.Agents, func(a result.Agent) bool { return a.Clock != nil && !a.Clock.Raw }) {
 		of = "if no clock changes its rate by more than 10 ppm in a second"
 	}

@@ -122,6 +122,8 @@ func TestGates(t *testing.T) {
 				b.header.Fleet.Agents[i].Clock.Raw = true
 			}
 		}, "clocks", result.Valid, "right within 2 ns, proved by clocks that nobody slews", ""},
+		{"clocks that kernels stamp", stamped(5, 9), "clocks", result.Valid, "right within 2 ns, proved by clocks that nobody slews and time stamps of kernels", ""},
+		{"clocks of which they stamp one", stamped(4, 9), "clocks", result.Valid, "right within 2 ns, proved by clocks that nobody slews, and", ""},
 		{"clocks that are known well", clocked(time.Nanosecond, false), "clocks", result.Valid, "right within 2 ns, proved", ""},
 		{"a fleet of which nothing is wrong", func(b *testbed) {
 			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid, End: 10e9}, {Name: "b", Status: result.Valid, End: 10e9}}}

@@ -386,3 +386,13 @@ func TestVerifyComparesReasonsByWhatTheyMean(t *testing.T) {
 		t.Error("a reason that is not there is not missed")
 	}
 }
+
+// stamped makes a run one of two agents with clocks of their own, of nine exchanges with which so many have the stamps of kernels.
+func stamped(kernel ...int64) func(*testbed) {
+	return func(b *testbed) {
+		clocked(1, false)(b)
+		for i, n := range kernel {
+			b.header.Fleet.Agents[i].Clock = &result.AgentClock{Proved: 1, Raw: true, Exchanges: 9, Kernel: n}
+		}
+	}
+}

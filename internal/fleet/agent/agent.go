@@ -54,6 +54,7 @@ type agent struct {
 	curve nkeys.KeyPair
 	conn  *nats.Conn
 	lost  chan error // why the agent cannot go on
+	times times
 
 	speak sync.Mutex // orders calls of Say
 
@@ -87,6 +88,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	a.conn = conn
 	defer conn.Close()
+	defer a.times.close()
 	service, err := a.register(ctx)
 	if err != nil {
 		return fmt.Errorf("register with %s: %w", a.Login.Shown(), err)
@@ -141,7 +143,8 @@ func (a *agent) register(ctx context.Context) (micro.Service, error) {
 	}
 	for request, handle := range map[wire.Request]func([]byte) any{
 		wire.RequestPlan: func(data []byte) any { return a.takePlan(ctx, data) }, wire.RequestGo: a.takeGo, wire.RequestClock: a.takeClock, wire.RequestStop: a.takeStop, wire.RequestConfirm: a.takeConfirm, wire.RequestStatus: a.takeAsk,
-		wire.RequestPeer: a.takePeer,
+		wire.RequestPeer:   a.takePeer,
+		wire.RequestStamps: a.takeStamps,
 	} {
 		err = errors.Join(err, s.AddEndpoint(string(request), micro.HandlerFunc(func(r micro.Request) { a.answer(r, handle(r.Data())) }),
 			micro.WithEndpointSubject(wire.RequestSubject(a.hello.ID, request))))
@@ -192,6 +195,8 @@ func (a *agent) answer(r micro.Request, answer any) {
 	case *wire.Answer:
 		text, err = wire.Encode(a.Version, answer)
 	case *wire.Status:
+		text, err = wire.Encode(a.Version, answer)
+	case *wire.Stamps:
 		text, err = wire.Encode(a.Version, answer)
 	}
 	if err == nil {

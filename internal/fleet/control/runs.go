@@ -77,7 +77,7 @@ type Condition struct {
 
 // Describe asks a control plane what it is.
 func Describe(ctx context.Context, nc *nats.Conn) (Condition, error) {
-	c := Condition{Server: "nats-server " + nc.ConnectedServerVersion(), Cluster: nc.ConnectedClusterName(), Ours: strings.HasPrefix(nc.ConnectedServerName(), namePrefix)}
+	c := Condition{Server: "nats-server " + nc.ConnectedServerVersion(), Cluster: nc.ConnectedClusterName(), Ours: Ours(nc)}
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return c, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"sixnines/internal/clocksync"
 	"sixnines/internal/filelock"
 	"sixnines/internal/fleet/wire"
 )
@@ -39,9 +40,11 @@ const DefaultStore = 8 << 30
 // maxPayload is the longest message: that of a plan with a long scenario, and not much more.
 const maxPayload = 4 << 20
 
-// Server is a control plane in this process. Its connections are encrypted, and clients need one of its tokens: see access.
+// Server is a control plane in this process. Its connections are encrypted, and clients need one of its tokens: see access. It
+// answers questions for the time, too, see [DialTime].
 type Server struct {
 	server *server.Server
+	time   *clocksync.Responder // nil: it does not
 	unlock func()
 	keep   keep
 	host   string
@@ -108,11 +111,13 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 		stop()
 		return nil, doing(cmp.Or(cause, errors.New("its streams could not be opened")))
 	}
-	c := &Server{server: s, unlock: unlock, keep: keep, host: o.Host, port: s.Addr().(*net.TCPAddr).Port}
+	at := s.Addr().(*net.TCPAddr)
+	c := &Server{server: s, unlock: unlock, keep: keep, host: o.Host, port: at.Port}
 	if err := c.note(o.Dir); err != nil {
 		stop()
 		return nil, doing(err)
 	}
+	c.time = tellTime(at.AddrPort(), &keep)
 	return c, nil
 }
 
@@ -138,6 +143,9 @@ func (s *Server) Line(host string) string {
 
 // Close ends it. Its directory stays.
 func (s *Server) Close() {
+	if s.time != nil {
+		s.time.Close()
+	}
 	s.server.Shutdown()
 	s.server.WaitForShutdown()
 	s.unlock()

@@ -54,7 +54,8 @@ func TestLoopsOverThreeClocks(t *testing.T) {
 				var trackers []*tracker
 				for i := range 2 {
 					x := newTracker("run", func(uint32) (exchanged, error) {
-						return exchanged{Exchange: exchange(here, of(i), fast, backs[i])}, nil
+						of := exchange(here, of(i), fast, backs[i])
+						return exchanged{Exchange: of, came: of.T4}, nil
 					}, func(*wire.Clock) error { return nil })
 					x.note = func(n noted) { l.note(i, n) }
 					for range probes {

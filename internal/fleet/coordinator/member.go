@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -212,15 +213,42 @@ func (r *run) offset(ctx context.Context, m *member) (offset, bound int64, err e
 	return c.Offset, c.Bound, err
 }
 
-// exchanged is an exchange with an agent's clock, with how the monotonic clocks of both machines go against their raw ones.
+// exchanged is an exchange with an agent's clock.
 type exchanged struct {
+	clocksync.Exchange      // by the raw clocks if raw, else by the monotonic ones
+	raw                bool // and here and there are how the monotonic clocks go against them, by instants of this monotonic clock
+	here, there        clocksync.Reading
+	came               int64 // on this monotonic clock
+	kernel             bool  // all instants are from kernels
+}
+
+// byMessages is an exchange by messages, on the monotonic clocks, with how these go against the raw ones.
+type byMessages struct {
 	clocksync.Exchange
 	there         clocksync.Reading
 	before, after clocksync.Reading // here
 }
 
+// exchanged is the exchange by the raw clocks, if they are known.
+func (x *byMessages) exchanged() exchanged {
+	raw, ok := x.ByRaw(x.before, x.there, x.after)
+	if !ok {
+		return exchanged{Exchange: x.Exchange, came: x.T4}
+	}
+	return exchanged{Exchange: raw, raw: true, here: x.before, there: x.thereByHere(), came: x.T4}
+}
+
+// thereByHere is the agent's reading at the instant of this monotonic clock at which it was made. That is known to half of the
+// round trip, in which the agent's clocks part by little: its width has that.
+func (x *byMessages) thereByHere() clocksync.Reading {
+	r := x.there
+	r.At = x.T1 + (x.T4-x.T1)/2
+	r.Width += int64(math.Ceil(twoClocks * float64(x.T4-x.T1)))
+	return r
+}
+
 // exchange asks an agent for its time.
-func exchange(ctx context.Context, nc *nats.Conn, id string, number uint32) (x exchanged, err error) {
+func exchange(ctx context.Context, nc *nats.Conn, id string, number uint32) (x byMessages, err error) {
 	within, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	x.before = rawHere()

@@ -406,7 +406,7 @@ func (r *run) start(own context.Context, stream jetstream.Stream) error {
 			r.say("%s was not given the start: %v", m.Name, m.told)
 		}
 	}
-	r.following(own, at)
+	r.following(at)
 	checking, cancel := context.WithCancel(own)
 	checked := r.checkStarts(checking)
 	r.startsKnown = func() {

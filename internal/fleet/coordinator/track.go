@@ -21,7 +21,7 @@ const (
 	assessEvery  = 50 * time.Millisecond
 	noteEvery    = 500 * time.Millisecond
 	settles      = time.Second // after which an instant has exchanges on both sides
-	driftKnown   = 200e-6      // a drift that is known worse is left out of a correction: clocks seldom have more
+	driftKnown   = 20e-6       // a drift that is known worse, and may be none, is left out of a correction: clocks seldom have more
 	asymmetry    = 0.1         // share of a round trip by which its two ways are expected to differ at most
 )
 
@@ -43,6 +43,7 @@ type Followed struct {
 	Offset                             int64
 	Drift                              float64
 	Proved, Expected, RoundTrip, Asked int64
+	Kernel                             int64 // of those asked: by instants that are all from kernels
 	Unknown                            bool
 	Raw                                bool // the exchanges are of raw clocks
 	Looped
@@ -66,10 +67,11 @@ type tracker struct {
 	estimator   *clocksync.Estimator
 	here, there clocksync.Course
 	given       []given
-	placed      bool  // Offset is known
-	begun       bool  // what the agent is told matters
-	assessed    int64 // instant of this clock up to which it is known how wrong that was
-	last        int64 // the newest exchange
+	placed      bool       // Offset is known
+	start       chan int64 // the instant from which on it matters what the agent is told
+	begun       bool       // that is known
+	assessed    int64      // instant of this clock up to which it is known how wrong that was
+	last        int64      // the newest exchange
 	asked       uint32
 	// note, if not nil, is called about twice a second with how the clocks differ that are followed. All trackers of a run note the same instants.
 	note  func(noted)
@@ -78,7 +80,7 @@ type tracker struct {
 }
 
 func newTracker(run string, ask func(uint32) (exchanged, error), tell func(*wire.Clock) error) *tracker {
-	return &tracker{ask: ask, tell: tell, run: run, noted: math.MinInt64, Followed: Followed{RoundTrip: math.MaxInt64}}
+	return &tracker{ask: ask, tell: tell, run: run, start: make(chan int64, 1), noted: math.MinInt64, Followed: Followed{RoundTrip: math.MaxInt64}}
 }
 
 // exchange asks once.
@@ -88,38 +90,29 @@ func (t *tracker) exchange() error {
 	if err != nil {
 		return err
 	}
-	byRaw, raw := x.ByRaw(x.before, x.there, x.after)
 	if t.estimator == nil {
-		t.Raw = raw
-		if t.estimator, err = clocksync.NewEstimator(following(raw)); err != nil {
+		t.Raw = x.raw
+		if t.estimator, err = clocksync.NewEstimator(following(x.raw)); err != nil {
 			return err
 		}
 	}
 	t.Asked++
-	t.last, t.RoundTrip = x.T4, min(t.RoundTrip, x.T4-x.T1)
-	of := x.Exchange
+	if x.kernel {
+		t.Kernel++
+	}
+	t.last, t.RoundTrip = x.came, min(t.RoundTrip, x.T4-x.T1)
 	switch {
-	case raw != t.Raw: // a machine tells no more, or only now
+	case x.raw != t.Raw: // a machine tells no more, or only now
 		t.Unknown = true
 		return nil
-	case raw:
-		of = byRaw
-		t.here.Add(x.before)
-		t.there.Add(x.thereByHere())
+	case x.raw:
+		t.here.Add(x.here)
+		t.there.Add(x.there)
 	}
-	if t.estimator.Add(of) != clocksync.Taken {
+	if t.estimator.Add(x.Exchange) != clocksync.Taken {
 		t.Unknown = true
 	}
 	return nil
-}
-
-// thereByHere is the agent's reading at the instant of this monotonic clock at which it was made. That is known to half of the
-// round trip, in which the agent's clocks part by little: its width has that.
-func (x *exchanged) thereByHere() clocksync.Reading {
-	r := x.there
-	r.At = x.T1 + (x.T4-x.T1)/2
-	r.Width += int64(math.Ceil(twoClocks * float64(x.T4-x.T1)))
-	return r
 }
 
 // at is how the agent's monotonic clock differs from this one at an instant, between exchanges.
@@ -161,13 +154,14 @@ func (t *tracker) now(here int64) (e clocksync.Estimate, ok bool) {
 	if !t.Raw {
 		return t.estimator.At(here)
 	}
-	mine, mineSlope, ok1 := t.here.Ahead(here)
-	theirs, theirSlope, ok2 := t.there.Ahead(here)
+	mine, mineSlope, mineBlur, ok1 := t.here.Ahead(here)
+	theirs, theirSlope, theirBlur, ok2 := t.there.Ahead(here)
 	if !ok1 || !ok2 { // the first exchanges are too close together: until there are more, what the last one says
 		mine, theirs, mineSlope, theirSlope = t.here.Last(), t.there.Last(), 0, 0
 	}
 	if e, ok = t.estimator.At(here + mine); ok {
 		e.Offset, e.Drift, e.Bound = e.Offset+mine-theirs, e.Drift+mineSlope-theirSlope, 0
+		e.DriftBound += mineBlur + theirBlur
 	}
 	return e, ok
 }
@@ -192,7 +186,7 @@ func (t *tracker) correct(now int64) error {
 		t.Unknown = true
 		return nil
 	}
-	if e.DriftBound > driftKnown {
+	if e.DriftBound > max(driftKnown, math.Abs(e.Drift)) {
 		e.Drift = 0
 	}
 	g := given{wire.Clock{Run: t.run, At: now + e.Offset, Offset: e.Offset, Drift: e.Drift}, now, math.MaxInt64}
@@ -247,6 +241,8 @@ func (t *tracker) follow(ctx context.Context, mean time.Duration) {
 	corrected := clock.Now()
 	for {
 		select {
+		case at := <-t.start:
+			t.begun, t.assessed = true, at
 		case <-ctx.Done():
 			for range 3 { // so that the last instants have some behind them; an agent that is gone has none
 				_ = t.exchange()
@@ -254,7 +250,7 @@ func (t *tracker) follow(ctx context.Context, mean time.Duration) {
 			}
 			t.assess(t.last)
 			return
-		case <-time.After(min(time.Duration(rand.ExpFloat64()*float64(mean)), 4*mean)):
+		case <-time.After(min(time.Duration(rand.ExpFloat64()*float64(mean)), 2*mean)):
 		}
 		_ = t.exchange() // an agent that does not answer now may do so later
 		now := clock.Now()
@@ -297,17 +293,25 @@ func (r *run) oneClock() bool {
 	})
 }
 
-// follow begins to follow the agents' clocks, if they have several and messages come from one agent to another. Each agent has
+// follow follows the agents' clocks from now on, if they have several and messages come from one agent to another. Each agent has
 // its first correction then.
 func (r *run) follow(ctx, own context.Context) error {
 	if !r.Crosses || r.oneClock() {
 		return nil
 	}
-	own, r.unfollow = context.WithCancel(own)
+	asks, stop := context.WithCancel(own)
+	followed, end := context.WithCancel(own)
+	s := newStamps(r.Conn)
+	var all sync.WaitGroup
+	r.unfollow = func() {
+		end()
+		all.Wait()
+		stop()
+		s.close()
+	}
 	failed := make([]error, len(r.members))
 	each(r.sharing(), func(m *member) {
-		t := newTracker(r.Run, func(number uint32) (exchanged, error) { return exchange(own, r.Conn, m.ID, number) },
-			func(c *wire.Clock) error { return r.request(own, m, wire.RequestClock, c) })
+		t := newTracker(r.Run, r.asking(asks, s, m), func(c *wire.Clock) error { return r.request(asks, m, wire.RequestClock, c) })
 		var err error
 		for range probes {
 			if err == nil {
@@ -325,30 +329,18 @@ func (r *run) follow(ctx, own context.Context) error {
 		}
 	}
 	r.meet(own)
+	for _, m := range r.sharing() {
+		m.tracker.note = func(n noted) { r.loops.note(m.index, n) }
+		all.Go(func() { m.tracker.follow(followed, max(askEvery, time.Duration(len(r.members))*askEach)) })
+	}
 	return nil
 }
 
-// following goes on with that from the common start on.
-func (r *run) following(own context.Context, at int64) {
-	if r.unfollow == nil {
-		return
-	}
-	followed, cancel := context.WithCancel(own)
-	var all sync.WaitGroup
+// following says that what agents are told of their clocks matters from an instant on: the common start.
+func (r *run) following(at int64) {
 	for _, m := range r.members {
-		if m.tracker == nil {
-			continue
+		if m.tracker != nil {
+			m.tracker.start <- at
 		}
-		m.tracker.begun, m.tracker.assessed = true, at
-		if r.loops != nil {
-			m.tracker.note = func(n noted) { r.loops.note(m.index, n) }
-		}
-		all.Go(func() { m.tracker.follow(followed, max(askEvery, time.Duration(len(r.members))*askEach)) })
-	}
-	stop := r.unfollow
-	r.unfollow = func() {
-		cancel()
-		all.Wait()
-		stop()
 	}
 }

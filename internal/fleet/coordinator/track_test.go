@@ -46,7 +46,7 @@ func TestAClockIsFollowed(t *testing.T) {
 						return exchanged{}, errors.New("lost")
 					}
 					of, _, err := clocksync.Take(answer, n, left, clock.Now())
-					return exchanged{Exchange: of}, err
+					return exchanged{Exchange: of, came: of.T4}, err
 				}, func(c *wire.Clock) error {
 					way(time.Millisecond)
 					used.Store(c)
@@ -128,14 +128,14 @@ func TestAClockIsSlewed(t *testing.T) {
 				}
 				var used atomic.Pointer[wire.Clock]
 				x := newTracker("run", func(n uint32) (exchanged, error) {
-					of := exchanged{before: read(0)}
+					of := byMessages{before: read(0)}
 					of.T1 = clock.Now()
 					time.Sleep(10 * time.Microsecond)
 					of.T2 = clock.Now() + ahead(clock.Now())
 					of.T3, of.there = of.T2, read(-slewed(clock.Now()))
 					time.Sleep(10 * time.Microsecond)
 					of.T4, of.after = clock.Now(), read(0)
-					return of, nil
+					return of.exchanged(), nil
 				}, func(c *wire.Clock) error {
 					used.Store(c)
 					return nil
@@ -190,7 +190,8 @@ func TestAClockThatIsNotKnown(t *testing.T) {
 					time.Sleep(100 * time.Microsecond)
 					at := clock.Now() + offset
 					time.Sleep(100 * time.Microsecond)
-					return exchanged{Exchange: clocksync.Exchange{T1: left, T2: at, T3: at, T4: clock.Now()}}, nil
+					now := clock.Now()
+					return exchanged{Exchange: clocksync.Exchange{T1: left, T2: at, T3: at, T4: now}, came: now}, nil
 				}, func(*wire.Clock) error { return nil })
 				_ = x.exchange()
 				x.begun, x.assessed = true, clock.Now()

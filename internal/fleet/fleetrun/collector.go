@@ -208,7 +208,7 @@ func (c *Collector) clocks(ends []coordinator.End) map[string]*result.AgentClock
 		all[m.Name] = &result.AgentClock{Unknown: true}
 		if f := ends[i].Clock; f != nil {
 			followed = true
-			all[m.Name] = &result.AgentClock{Offset: f.Offset, Drift: f.Drift, Proved: f.Proved, Expected: f.Expected, RoundTrip: f.RoundTrip, Exchanges: f.Asked, Unknown: f.Unknown, Raw: f.Raw,
+			all[m.Name] = &result.AgentClock{Offset: f.Offset, Drift: f.Drift, Proved: f.Proved, Expected: f.Expected, RoundTrip: f.RoundTrip, Exchanges: f.Asked, Kernel: f.Kernel, Unknown: f.Unknown, Raw: f.Raw,
 				Loop: f.Loop, Loops: f.Loops, Open: f.Open}
 		}
 		g, err := segmentOf(m.Segment)

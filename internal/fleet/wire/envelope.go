@@ -27,6 +27,7 @@ const (
 	KindConfirm  Kind = "confirm"  // coordinator to agent: all records are in the result
 	KindAsk      Kind = "ask"      // anybody to agent: what do you do
 	KindStatus   Kind = "status"   // agent to all: where its run is
+	KindStamps   Kind = "stamps"   // agent to coordinator: how its clock is to the control plane's
 	KindPulse    Kind = "pulse"    // coordinator to all: it is there
 	KindManifest Kind = "manifest" // coordinator to the stream: what the run is
 	KindPeer     Kind = "peer"     // coordinator to agent: ask another agent's clock

@@ -38,6 +38,7 @@ func messages() []Message {
 		&Ask{},
 		&Status{ID: id, State: Delivering, Run: "run-1", Point: Closed, Late: -5, Records: 9, Delivered: 8, Ending: Left, Why: "evicted",
 			Told: []Told{{Pair: 1, Raw: true, All: [][4]int64{{1, -2, 3, 4}, {5, 6, 7, 8}}}, {Pair: 2, All: [][4]int64{{}}}}},
+		&Stamps{Times: [4]int64{1, -2, 3, 1 << 60}, At: 9, Ahead: -5, Width: 102, Kernel: true, Clock: 1 << 63},
 		&Pulse{Run: "run-1"},
 		&Manifest{Run: "run-1", Scenario: "{}", Members: Members{{Hello: h, Segment: segment, Offset: -3, Bound: 4}, {Hello: h, Segment: Segment{Of: 1}}}, Clock: "c", Start: 5, Limit: 6, Patience: int64(time.Second)},
 	}
@@ -64,6 +65,8 @@ func empty(k Kind) Message {
 		return &Ask{}
 	case KindStatus:
 		return &Status{}
+	case KindStamps:
+		return &Stamps{}
 	case KindPulse:
 		return &Pulse{}
 	case KindManifest:
@@ -169,6 +172,12 @@ func TestBounds(t *testing.T) {
 		&Status{ID: id, State: Running, Run: "r", Ending: Died},
 		&Status{ID: id, State: Running, Run: "r", Delivered: 1},
 		&Status{ID: "x", State: Idle},
+		&Stamps{Times: [4]int64{1, 2, 3, 1<<60 + 1}, Width: 1},
+		&Stamps{Times: [4]int64{1, 2, -1<<60 - 1}, Width: 1},
+		&Stamps{Ahead: 1<<60 + 1, Width: 1},
+		&Stamps{At: 1<<60 + 1, Width: 1},
+		&Stamps{},
+		&Stamps{Width: 1e9 + 1},
 		&Answer{Why: "two\nlines"},
 		&Answer{Why: strings.Repeat("x", maxSentence+1)},
 		&Manifest{Run: "r", Scenario: "{}", Clock: "c", Start: 1, Limit: 1},

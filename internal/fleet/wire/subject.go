@@ -27,6 +27,7 @@ const (
 	RequestStatus  Request = "status" // Ask, answered by a Status
 	RequestTime    Request = "time"   // a question of package clocksync, answered by its answer
 	RequestPeer    Request = "peer"
+	RequestStamps  Request = "stamps" // Ask, answered by Stamps
 )
 
 // RequestSubject is where an agent takes a request.
