@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"slices"
 
 	"sixnines/internal/spell"
@@ -15,12 +16,16 @@ func (s *studyRuns) look() error {
 		return nil
 	}
 	enough := s.records().Enough()
+	cells := map[int]bool{} // that stop now
 	n, err := s.Spare(func(t trials.Trial) bool {
 		rounds, is := enough[s.cellOf(t).Name]
-		return is && t.Round > rounds && s.wanted(t)
+		spared := is && t.Round > rounds && s.wanted(t)
+		cells[t.Cell] = cells[t.Cell] || spared
+		return spared
 	})
+	maps.DeleteFunc(cells, func(_ int, spared bool) bool { return !spared })
 	if n > 0 {
-		s.note("%s not needed: all tests of %s are decided", plural(n, "further trial"), spell.Plural(len(enough), "cell"))
+		s.note("%s of %s not needed: what they are compared for is decided", plural(n, "further trial"), spell.Plural(len(cells), "cell"))
 	}
 	return err
 }
