@@ -281,7 +281,7 @@ func TestServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if server := sem.Server; server.Product != "redis" || server.Version != c.Version || server.More["id"] == "" {
+	if server := sem.Server; server.Product != "redis" && server.Product != "valkey" || server.Version != c.Version || server.More["id"] == "" {
 		t.Errorf("%v", server)
 	}
 	if _, err := redis.Entry().Driver.Open(context.Background(), driver.Target{URL: c.URL, Run: "with space"}); !errors.Is(err, driver.ErrUnsupported) {

@@ -58,6 +58,7 @@ func deployRedisCluster(_ context.Context, in Installation, o *Options) (*deploy
 	maps.Copy(own, o.Settings)
 	members := redisMembers(places, ports)
 	d := &deployment{info: map[string]string{}, settings: map[string]string{"cluster-node-timeout": own["cluster-node-timeout"]}}
+	shards := since(in.Version, 7, 2) // 7.0 takes the rest of an address for the name of a host
 	scheme := ""
 	for k, m := range members {
 		dir := filepath.Join(o.Dir, m.name)
@@ -70,7 +71,7 @@ func deployRedisCluster(_ context.Context, in Installation, o *Options) (*deploy
 		if err != nil {
 			return nil, err
 		}
-		if err := os.WriteFile(known, []byte(redisNodesFile(members, k)), 0o600); err != nil {
+		if err := os.WriteFile(known, []byte(redisNodesFile(members, k, shards)), 0o600); err != nil {
 			return nil, err
 		}
 		scheme = at.scheme
@@ -87,6 +88,7 @@ func deployRedisCluster(_ context.Context, in Installation, o *Options) (*deploy
 // redisMember is a node of a cluster, as the others know it.
 type redisMember struct {
 	name, id, ip string
+	shard        string // the identifier of a master and its replicas
 	port, bus    int
 	master       int // its number; its own: it is one
 }
@@ -95,16 +97,26 @@ type redisMember struct {
 func redisMembers(places []place, ports []int) (all []redisMember) {
 	masters := min(len(places), redisMasters)
 	for k, at := range places {
-		var id [20]byte
-		rand.Read(id[:])
-		all = append(all, redisMember{name: fmt.Sprintf("redis-%d", k+1), id: hex.EncodeToString(id[:]), ip: at.ip(),
-			port: ports[k], bus: ports[len(places)+k], master: k % masters})
+		m := redisMember{name: fmt.Sprintf("redis-%d", k+1), id: redisID(), ip: at.ip(), shard: redisID(),
+			port: ports[k], bus: ports[len(places)+k], master: k % masters}
+		if m.master != k {
+			m.shard = all[m.master].shard
+		}
+		all = append(all, m)
 	}
 	return all
 }
 
-// redisNodesFile is what the node with the number knows of the cluster, in the format of CLUSTER NODES.
-func redisNodesFile(all []redisMember, own int) string {
+// redisID makes an identifier as a cluster has them.
+func redisID() string {
+	var id [20]byte
+	rand.Read(id[:])
+	return hex.EncodeToString(id[:])
+}
+
+// redisNodesFile is what the node with the number knows of the cluster, in the format of CLUSTER NODES, from 7.2 on with shards:
+// a Valkey that does not know them ends with the first message to a sharded channel.
+func redisNodesFile(all []redisMember, own int, shards bool) string {
 	var b strings.Builder
 	masters := min(len(all), redisMasters)
 	for k, m := range all {
@@ -115,7 +127,11 @@ func redisNodesFile(all []redisMember, own int) string {
 		if k == own {
 			flags = "myself," + flags
 		}
-		fmt.Fprintf(&b, "%s %s:%d@%d %s %s 0 0 %d connected", m.id, m.ip, m.port, m.bus, flags, master, m.master+1)
+		more := ""
+		if shards {
+			more = ",,shard-id=" + m.shard
+		}
+		fmt.Fprintf(&b, "%s %s:%d@%d%s %s %s 0 0 %d connected", m.id, m.ip, m.port, m.bus, more, flags, master, m.master+1)
 		if m.master == k {
 			fmt.Fprintf(&b, " %d-%d", redisSlots*k/masters, redisSlots*(k+1)/masters-1)
 		}
