@@ -167,8 +167,8 @@ func (ld *load) startStages() {
 	}
 	d.OnDial(func(c *transport.Conn) {
 		taps.Replace(c)
-		if taps.Lost() {
-			return // it replaces one that was lost, and its messages are not divided into stages
+		if taps.Lost() || c.Role == driver.RoleControl {
+			return // it replaces one that was lost, and its messages are not divided into stages; or it carries none
 		}
 		if !s.Off.Swap(true) {
 			ld.Event(result.Event{At: clock.Now(), Kind: result.EventStages, Detail: "the driver opened another connection: stage times end here"})
