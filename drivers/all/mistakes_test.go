@@ -153,6 +153,7 @@ func TestMistakesWithCertificates(t *testing.T) {
 		{"expired", authority, selfsigned.Subject{Hosts: hosts, NotBefore: time.Now().AddDate(0, -2, 0), NotAfter: time.Now().AddDate(0, -1, 0)}, "hint: the server's certificate has expired"},
 		{"not yet valid", authority, selfsigned.Subject{Hosts: hosts, NotBefore: time.Now().AddDate(0, 1, 0), NotAfter: time.Now().AddDate(0, 2, 0)}, "hint: the server's certificate is not valid yet"},
 		{"of an unknown authority", other, selfsigned.Subject{Hosts: hosts}, "hint: give the CA that signed the server's certificate with --tls-ca FILE"},
+		{"of several other names", authority, selfsigned.Subject{Hosts: []string{"a.example", "*.b.example", "192.0.2.1", "2001:db8::1"}}, "hint: use the host name of the certificate in --url or with --tls-server-name"},
 		{"of another name", authority, selfsigned.Subject{Hosts: []string{"broker.example"}}, "hint: use the host name of the certificate in --url or with --tls-server-name"},
 	} {
 		public, private, err := c.by.Issue(c.of)
