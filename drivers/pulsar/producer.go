@@ -130,7 +130,12 @@ func (m *sending) done(id pulsar.MessageID, _ *pulsar.ProducerMessage, err error
 	p.acks.Done(token, err)
 }
 
-// Close implements driver.Producer. The connection ends with its last producer.
+// settling is how long a producer waits for receipts before it closes.
+const settling = time.Second
+
+// Close implements driver.Producer. The connection ends with its last producer. It waits for the receipts of what is in
+// flight, but not long: the client gives that up when it closes, and a receipt that comes in that moment for a message that
+// was given up ends the program (apache/pulsar-client-go, issue 1497).
 func (p *producer) Close(ctx context.Context) error {
 	p.link.mu.Lock()
 	open := !p.closed
@@ -140,6 +145,9 @@ func (p *producer) Close(ctx context.Context) error {
 		return nil
 	}
 	end := func() (struct{}, error) {
+		receipts, cancel := context.WithTimeout(ctx, settling)
+		defer cancel()
+		_ = p.client.FlushWithCtx(receipts) // what has none by then is given up
 		p.client.Close()
 		return struct{}{}, nil
 	}
