@@ -72,7 +72,7 @@ def row(name):
 
     (title,) = find(r"^# (.+)$")
     (question,) = find(r"^\*\*(.+\?)\*\*$")
-    length, made, day = find(r"^length (\w+) · (\d+) of \d+ trials · (\d{4}-\d{2}-\d{2}) ")
+    length, made, day = find(r"^length (\w+) · (\d+) of \d+ trials(?: · [\d,]+ more not needed)? · (\d{4}-\d{2}-\d{2}) ")
     agrees, disagrees, open_ = find(r"^\d+ conclusions: (\d+) agreed with, (\d+) disagreed with, (\d+) not decidable here")
     decided = f"{agrees} | {disagrees} | {open_}"
     if void := re.search(r"^> \*\*VERDICTS DO NOT STAND\*\*: (.+)$", page, re.M):
@@ -87,8 +87,9 @@ def main():
     for directory in sys.argv[1:]:
         take(directory)
     names = sorted(p[:-3] for p in os.listdir(PAGES) if p.endswith(".md") and p != "README.md")
+    table = "".join(map(row, names))
     with open(os.path.join(PAGES, "README.md"), "w", encoding="utf-8") as f:
-        f.write(HEAD + "".join(map(row, names)) + TAIL)
+        f.write(HEAD + table + TAIL)
     size = sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(PAGES) for f in files)
     print(f"{len(names)} pages, {size >> 10} KiB")
     if size > MOST:
