@@ -31,6 +31,6 @@
 // shows it the true offset may be outside the bound by the size of the step.
 //
 // The estimator is pure: instants in, estimates out. [Prober] and [Respond] carry exchanges over a connection, [Ask], [Answer] and
-// [Take] over messages. [Stamped] and [Responder] do so over UDP, with the kernels' time stamps, of which much smaller intervals follow,
-// and [Joined] makes one exchange of two with a third clock.
+// [Take] over messages. A [Socket] does so over UDP, with the kernels' time stamps, of which much smaller intervals
+// follow, and [Joined] makes one exchange of two with a third clock.
 package clocksync

@@ -6,11 +6,12 @@ import (
 	"sixnines/internal/clock"
 )
 
-// Sight is an exchange of this machine's raw clock with another one's, over UDP: see [Dial]. Each instant is the kernel's time stamp
+// Sight is an exchange of this machine's raw clock with another one's, over UDP: see [Socket]. Each instant is the kernel's time stamp
 // where there is one, widened by what is not known of it: T1 and T3 are no later, T2 and T4 no earlier than a frame left or came.
 type Sight struct {
 	Exchange
 	Here   Reading // of the clocks here, meanwhile
+	Raw    bool    // else both machines have no raw clock, and the exchange is of the monotonic ones
 	Kernel bool    // all four instants are from the kernels
 	Clock  uint64  // names the other clock, see [Clocks]
 }
@@ -52,7 +53,7 @@ func (s span) within(stamp, from, to int64) (earliest, latest int64, ok bool) {
 	return max(stamp-s.high, from), min(stamp-s.low, to), true
 }
 
-// slewed are the clocks of this machine with how the monotonic one is slewed. They belong to one goroutine at a time.
+// slewed are the clocks of this machine with how the monotonic one is slewed. They are used by one goroutine at a time.
 type slewed struct {
 	Clocks
 	course Course

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,13 +26,13 @@ func responding(t *testing.T, clocks Clocks, keys ...Key) string {
 	return r.Address().String()
 }
 
-func dialling(t *testing.T, address string, key Key, clocks Clocks) *Stamped {
+func dialling(t *testing.T, address string, key Key, clocks Clocks) *Socket {
 	t.Helper()
 	s, err := Dial(address, key, clocks)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(s.Close)
 	return s
 }
 
@@ -165,6 +166,124 @@ func TestStampsOfNobody(t *testing.T) {
 	}
 }
 
+// meeting are two sockets that ask each other, of machines with these clocks.
+func meeting(t *testing.T, clocks ...Clocks) (both [2]*Socket) {
+	t.Helper()
+	for i := range both {
+		s, err := Open(netip.MustParseAddrPort("127.0.0.1:0"), clocks[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		both[i] = s
+	}
+	keys := [2]Key{NewKey("the first asks"), NewKey("the second asks")}
+	for i, s := range both {
+		s.Meet(both[1-i].Address(), keys[i], keys[1-i])
+	}
+	return both
+}
+
+// Two sockets ask each other at the same time, each over the port at which it answers, and both are right by the kernels' stamps.
+func TestBothAsk(t *testing.T) {
+	const by, most = 1_000_000_000_000_000, 200
+	both := meeting(t, OwnClocks(0), ahead(by))
+	var all sync.WaitGroup
+	for i, s := range both {
+		of := int64(by) * int64(1-2*i) // the other clock is ahead by
+		all.Go(func() {
+			kernel := 0
+			// A kernel begins to stamp what comes a little after it was asked to.
+			for n, end := 0, time.Now().Add(answersWithin); n < most; {
+				x, err := s.Sight(answersWithin)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n > 0 || x.Kernel || !stampsExist || time.Now().After(end) {
+					n++
+				}
+				if low, high := x.T3-x.T4, x.T2-x.T1; low > of || high < of || x.Clock != uint64(by*(1-i)) || x.Raw != x.Here.Known() {
+					t.Errorf("the offset is between %d and %d: %+v", low-of, high-of, x)
+				}
+				if x.Kernel {
+					kernel++
+				}
+			}
+			t.Logf("%d of %d by the kernels", kernel, most)
+			if stampsExist && kernel < most/2 {
+				t.Errorf("%d of %d by the kernels", kernel, most)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A socket that has met another one hears nobody else, who may have its keys, and takes nothing that it sent itself for an answer.
+func TestOnlyWhoIsMetIsHeard(t *testing.T) {
+	s := meeting(t, OwnClocks(0), OwnClocks(0))[0]
+	other, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	ask := func(key string, answered bool) {
+		t.Helper()
+		var question [stampSize]byte
+		of := NewKey(key)
+		(&stampFrame{number: 7}).put(&question, &of)
+		buf := make([]byte, 1000)
+		// A datagram of one socket to another of this machine is there when it was sent; an answer takes longer.
+		wait := 50 * time.Millisecond
+		if answered {
+			wait = answersWithin
+		}
+		if _, err := other.WriteTo(question[:], net.UDPAddrFromAddrPort(s.Address())); err != nil {
+			t.Fatal(err)
+		}
+		_ = other.SetReadDeadline(time.Now().Add(wait))
+		if n, _, err := other.ReadFrom(buf); (err == nil) != answered {
+			t.Errorf("a question with %q is answered by %d bytes, %v", key, n, err)
+		}
+	}
+	ask("the second asks", false)
+	s.Meet(netip.MustParseAddrPort(other.LocalAddr().String()), NewKey("the first asks"), NewKey("the second asks"))
+	ask("the second asks", true)
+	ask("the first asks", false)
+	var back sync.WaitGroup
+	back.Go(func() {
+		buf := make([]byte, 1000)
+		_ = other.SetReadDeadline(time.Now().Add(answersWithin))
+		if n, from, err := other.ReadFrom(buf); err == nil {
+			_, _ = other.WriteTo(buf[:n], from)
+		}
+	})
+	if x, err := s.Sight(50 * time.Millisecond); err == nil {
+		t.Errorf("its own question is an answer: %+v", x)
+	}
+	back.Wait()
+}
+
+// Machines without a raw clock compare their monotonic ones. One with it and one without do not compare two different kinds.
+func TestSightsWithoutARawClock(t *testing.T) {
+	without := OwnClocks(0)
+	without.Raw = func() (int64, int64) { return 0, 0 }
+	for name, c := range map[string]struct {
+		clocks [2]Clocks
+		ok     bool
+	}{"none has it": {[2]Clocks{without, without}, true}, "one has it": {[2]Clocks{OwnClocks(0), without}, !stampsExist}} {
+		for _, s := range meeting(t, c.clocks[0], c.clocks[1]) {
+			x, err := s.Sight(answersWithin)
+			if (err == nil) != c.ok || x.Raw {
+				t.Errorf("%s: %+v, %v", name, x, err)
+			}
+			if low, high := x.T3-x.T4, x.T2-x.T1; low > 0 || high < 0 {
+				t.Errorf("%s: between %d and %d", name, low, high)
+			}
+		}
+	}
+}
+
 // Two machines compare their clocks with a third one: what is joined contains their offset, and is as wide as both exchanges and what
 // clocks may drift meanwhile.
 func TestJoined(t *testing.T) {
@@ -190,10 +309,10 @@ func TestJoined(t *testing.T) {
 func TestStampFrameIsFrozen(t *testing.T) {
 	var b [stampSize]byte
 	key := NewKey("secret")
-	f := stampFrame{answer: true, kernel: true, place: 0x01020304, number: 5, about: 6, t2: -2, t3: 1 << 40, left: 7, clock: 8}
+	f := stampFrame{answer: true, kernel: true, raw: true, place: 0x01020304, number: 5, about: 6, t2: -2, t3: 1 << 40, left: 7, clock: 8}
 	f.put(&b, &key)
-	want := "!sc9\x04\x03\x02\x01\x05\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\xfe\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00\x00\x01\x00\x00" +
-		"\x07\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00"
+	want := "!tc9\x04\x03\x02\x01\x05\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\xfe\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00\x00\x01\x00\x00" +
+		"\x07\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00"
 	if got := string(b[:stampSize-macSize]); got != want {
 		t.Errorf("%q", got)
 	}

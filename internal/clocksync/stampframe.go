@@ -28,8 +28,14 @@ const (
 
 // The first four bytes of such a frame.
 const (
-	stampAsk    = 0x3963733f // "9cs?"
-	stampAnswer = 0x39637321 // "9cs!"
+	stampAsk    = 0x3963743f // "9ct?"
+	stampAnswer = 0x39637421 // "9ct!"
+)
+
+// What a frame is, in one of its words.
+const (
+	isKernel = 1 << iota
+	isRaw
 )
 
 // stampFrame is a question, which has number, about and place alone, or its answer, by the responder's raw clock. The kernel says when
@@ -38,6 +44,7 @@ const (
 type stampFrame struct {
 	answer bool
 	kernel bool   // t2 is the kernel's
+	raw    bool   // instants are of the raw clock; else, of the monotonic one
 	place  uint32 // question: where the responder has the answer that is asked about. answer: where it has this one
 	number uint64 // random; an answer has that of its question
 	about  uint64 // the number of the question whose answer is asked about; 0: of none
@@ -48,15 +55,18 @@ type stampFrame struct {
 
 var errStampFrame = errors.New("clocksync: what came is no frame of one who has the key")
 
-// put writes the frame. Little-endian: mark, place u32, number, about u64, t2, t3, left i64, clock, kernel u64, and what
+// put writes the frame. Little-endian: mark, place u32, number, about u64, t2, t3, left i64, clock u64, what it is u64, and what
 // authenticates it.
 func (f *stampFrame) put(b *[stampSize]byte, key *Key) {
-	le, mark, kernel := binary.LittleEndian, uint32(stampAsk), uint64(0)
+	le, mark, is := binary.LittleEndian, uint32(stampAsk), uint64(0)
 	if f.answer {
 		mark = stampAnswer
 	}
 	if f.kernel {
-		kernel = 1
+		is |= isKernel
+	}
+	if f.raw {
+		is |= isRaw
 	}
 	le.PutUint32(b[0:], mark)
 	le.PutUint32(b[4:], f.place)
@@ -66,7 +76,7 @@ func (f *stampFrame) put(b *[stampSize]byte, key *Key) {
 	le.PutUint64(b[32:], uint64(f.t3))
 	le.PutUint64(b[40:], uint64(f.left))
 	le.PutUint64(b[48:], f.clock)
-	le.PutUint64(b[56:], kernel)
+	le.PutUint64(b[56:], is)
 	sum := authenticate(b[:stampSize-macSize], key)
 	copy(b[stampSize-macSize:], sum[:macSize])
 }
@@ -91,7 +101,11 @@ func parseStampFrame(b []byte, key *Key) (f stampFrame, err error) {
 	if sum := authenticate(b[:stampSize-macSize], key); subtle.ConstantTimeCompare(sum[:macSize], b[stampSize-macSize:]) != 1 {
 		return f, errStampFrame
 	}
-	f = stampFrame{answer: mark == stampAnswer, kernel: le.Uint64(b[56:]) == 1, place: le.Uint32(b[4:]), number: le.Uint64(b[8:]), about: le.Uint64(b[16:]),
+	is := le.Uint64(b[56:])
+	if is&^(isKernel|isRaw) != 0 {
+		return f, errStampFrame
+	}
+	f = stampFrame{answer: mark == stampAnswer, kernel: is&isKernel != 0, raw: is&isRaw != 0, place: le.Uint32(b[4:]), number: le.Uint64(b[8:]), about: le.Uint64(b[16:]),
 		t2: int64(le.Uint64(b[24:])), t3: int64(le.Uint64(b[32:])), left: int64(le.Uint64(b[40:])), clock: le.Uint64(b[48:])}
 	if f.number == 0 {
 		return stampFrame{}, errStampFrame

@@ -18,7 +18,7 @@ type stampSocket struct {
 	oob  [512]byte
 }
 
-// stampsExist says that this system has such sockets.
+// stampsExist says whether this system has such sockets.
 const stampsExist = true
 
 func newStampSocket(conn *net.UDPConn) (*stampSocket, error) {

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,41 +13,34 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/clocksync"
+	"sixnines/internal/fleet/control"
 	"sixnines/internal/fleet/wire"
 )
 
-// A datagram is a question or an answer of package clocksync, filled up to one length, so that no answer is longer than its question,
-// and a signature.
 const (
-	peerText  = 48
-	peerSign  = 16
-	peerFrame = peerText + peerSign
-	peerEvery = 100 * time.Millisecond // on average, at random instants
+	peerEvery    = 100 * time.Millisecond // on average, at random instants
+	peerPatience = 250 * time.Millisecond // with each of two answers
 )
 
 // peer is another agent, whose clock this one asks directly. Only datagrams of its address and with the run's key are read, whoever
 // else sends any.
 type peer struct {
-	conn  *net.UDPConn
-	cease context.CancelFunc
-	all   sync.WaitGroup
+	socket *clocksync.Socket
+	cease  context.CancelFunc
+	all    sync.WaitGroup
 
-	mu     sync.Mutex
-	asked  *wire.Peer     // nil: the other's address is not known yet
-	of     netip.AddrPort // it
-	number uint32         // of the last question
-	left   int64          // when it left; 0: it was answered
-	before clocksync.Reading
-	told   wire.Told // what was not told yet
+	mu    sync.Mutex
+	asked *wire.Peer // nil: the other's address is not known yet
+	told  wire.Told  // what was not told yet
 }
 
 // openPeer opens a socket at an address of this machine.
 func openPeer(at netip.Addr) (*peer, error) {
-	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(at, 0)))
+	socket, err := clocksync.Open(netip.AddrPortFrom(at, 0), clocksync.OwnClocks(control.ClockName()))
 	if err != nil {
 		return nil, err
 	}
-	return &peer{conn: conn, cease: func() {}}, nil
+	return &peer{socket: socket, cease: func() {}}, nil
 }
 
 // begin begins to ask and to answer. A second call with the same peer does nothing.
@@ -65,40 +57,27 @@ func (x *peer) begin(p *wire.Peer) error {
 		}
 		return nil
 	}
-	x.asked, x.of = p, netip.AddrPortFrom(of.Addr().Unmap(), of.Port())
+	x.asked = p
 	x.told.Pair = p.Pair
+	first, second := clocksync.NewKey("first"+string(p.Key)), clocksync.NewKey("second"+string(p.Key))
+	if p.Second {
+		first, second = second, first
+	}
+	x.socket.Meet(of, first, second)
 	ctx, cancel := context.WithCancel(context.Background())
 	x.cease = cancel
 	x.all.Go(func() { x.ask(ctx) })
-	x.all.Go(x.read)
 	return nil
 }
 
 // close ends asking and answering, and returns when they have ended.
 func (x *peer) close() {
-	x.conn.Close()
 	x.mu.Lock()
 	cease := x.cease
 	x.mu.Unlock()
 	cease()
+	x.socket.Close()
 	x.all.Wait()
-}
-
-// sign returns the signature of what the first or the second of the pair sends.
-func (x *peer) sign(text []byte, second bool) []byte {
-	h := hmac.New(sha256.New, x.asked.Key)
-	h.Write(text)
-	if second {
-		h.Write([]byte{1})
-	}
-	return h.Sum(nil)[:peerSign]
-}
-
-// send sends a question or an answer. One that is lost is not sent again.
-func (x *peer) send(text []byte) {
-	frame := make([]byte, peerText, peerFrame)
-	copy(frame, text)
-	_, _ = x.conn.WriteToUDPAddrPort(append(frame, x.sign(frame, x.asked.Second)...), x.of)
 }
 
 // ask asks for the time at random instants, until ctx ends.
@@ -109,65 +88,18 @@ func (x *peer) ask(ctx context.Context) {
 			return
 		case <-time.After(min(time.Duration(rand.ExpFloat64()*float64(peerEvery)), 4*peerEvery)):
 		}
-		before := readRaw()
-		x.mu.Lock()
-		x.number++
-		x.before, x.left = before, clock.Now()
-		question := clocksync.Ask(x.number, x.left)
-		x.mu.Unlock()
-		x.send(question)
-	}
-}
-
-// read takes answers, and answers questions, until the socket is closed.
-func (x *peer) read() {
-	buf := make([]byte, peerFrame+1)
-	for {
-		n, from, err := x.conn.ReadFromUDPAddrPort(buf)
-		arrived := clock.Now()
-		if errors.Is(err, net.ErrClosed) {
-			return
+		if of, err := x.socket.Sight(peerPatience); err == nil { // what is lost is asked again
+			x.take(&of)
 		}
-		if err != nil {
-			time.Sleep(time.Millisecond) // so that an error that stays takes no processor
-			continue
-		}
-		x.handle(buf[:n], from, arrived)
 	}
 }
 
-// handle takes an answer or answers a question, if a datagram is one of the other agent.
-func (x *peer) handle(frame []byte, from netip.AddrPort, arrived int64) {
-	if len(frame) != peerFrame || netip.AddrPortFrom(from.Addr().Unmap(), from.Port()) != x.of {
-		return
-	}
-	text := frame[:peerText]
-	if !hmac.Equal(frame[peerText:], x.sign(text, !x.asked.Second)) {
-		return
-	}
-	if answer, err := clocksync.Answer(text[:clocksync.QuestionSize], arrived, readRaw(), clock.Now); err == nil {
-		x.send(answer)
-		return
-	}
-	x.take(text, arrived)
-}
-
-// take takes the answer to the last question. One that comes twice counts once.
-func (x *peer) take(answer []byte, arrived int64) {
-	after := readRaw()
+// take keeps an exchange until it is told.
+func (x *peer) take(of *clocksync.Sight) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	of, there, err := clocksync.Take(answer, x.number, x.left, arrived)
-	if err != nil || x.left == 0 {
-		return
-	}
-	x.left = 0
-	raw, known := of.ByRaw(x.before, there, after)
-	if known {
-		of = raw
-	}
-	if x.told.Raw != known {
-		x.told.Raw, x.told.All = known, nil
+	if x.told.Raw != of.Raw {
+		x.told.Raw, x.told.All = of.Raw, nil
 	}
 	if len(x.told.All) == wire.MostTold {
 		x.told.All = x.told.All[1:]
@@ -231,7 +163,7 @@ func (j *job) peer(p *wire.Peer) *wire.Answer {
 		j.peers[p.Pair] = x
 	}
 	if p.Of == "" {
-		return &wire.Answer{At: x.conn.LocalAddr().String()}
+		return &wire.Answer{At: x.socket.Address().String()}
 	}
 	if err := x.begin(p); err != nil {
 		return refuse(wire.RefusedInvalid, err)

@@ -18,13 +18,13 @@ const timePatience = 250 * time.Millisecond
 // that first, and anew where the control plane is elsewhere.
 type times struct {
 	mu      sync.Mutex
-	socket  *clocksync.Stamped // nil: it is not made
+	socket  *clocksync.Socket // nil: it is not made
 	address string
 	closed  bool
 }
 
 // to returns the socket.
-func (t *times) to(nc *nats.Conn) (*clocksync.Stamped, error) {
+func (t *times) to(nc *nats.Conn) (*clocksync.Socket, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	address := nc.ConnectedAddr()
@@ -34,7 +34,7 @@ func (t *times) to(nc *nats.Conn) (*clocksync.Stamped, error) {
 	case t.socket != nil && t.address == address:
 		return t.socket, nil
 	case t.socket != nil:
-		_ = t.socket.Close() // nothing is left to be sent
+		t.socket.Close()
 		t.socket = nil
 	}
 	socket, err := control.DialTime(nc)
@@ -49,7 +49,7 @@ func (t *times) close() {
 	defer t.mu.Unlock()
 	t.closed = true
 	if t.socket != nil {
-		_ = t.socket.Close()
+		t.socket.Close()
 		t.socket = nil
 	}
 }

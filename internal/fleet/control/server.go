@@ -44,7 +44,7 @@ const maxPayload = 4 << 20
 // answers questions for the time, too, see [DialTime].
 type Server struct {
 	server *server.Server
-	time   *clocksync.Responder // nil: it does not
+	time   *clocksync.Socket // nil: it does not
 	unlock func()
 	keep   keep
 	host   string

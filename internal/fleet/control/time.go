@@ -29,7 +29,7 @@ func ClockName() uint64 {
 // DialTime makes a socket by which the machine of the control plane is asked for the time: over UDP, at the address to which nc
 // is connected, which answers who has one of its tokens. The error wraps errors.ErrUnsupported if it is not ours, or this system has no
 // such sockets. Whether it answers is not known yet. The caller closes it.
-func DialTime(nc *nats.Conn) (*clocksync.Stamped, error) {
+func DialTime(nc *nats.Conn) (*clocksync.Socket, error) {
 	if !Ours(nc) {
 		return nil, fmt.Errorf("ask the control plane for the time: %w: it is not one of sixnines", errors.ErrUnsupported)
 	}
@@ -38,7 +38,7 @@ func DialTime(nc *nats.Conn) (*clocksync.Stamped, error) {
 
 // tellTime answers questions for the time on the port of the control plane. nil: they are not answered, on this system or since
 // another process has the port; clocks are then compared by messages.
-func tellTime(at netip.AddrPort, k *keep) *clocksync.Responder {
+func tellTime(at netip.AddrPort, k *keep) *clocksync.Socket {
 	r, err := clocksync.Listen(at, clocksync.OwnClocks(ClockName()), clocksync.NewKey(k.join), clocksync.NewKey(k.token))
 	if err != nil {
 		return nil

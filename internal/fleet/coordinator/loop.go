@@ -135,8 +135,7 @@ func (l *loops) close(w *way, a, b noted) {
 	// The instants of the three are the same to a's bound and to how far the readings of this side's clock are apart.
 	blur := int64(math.Ceil(twoClocks * float64(a.Bound+max(a.here-b.here, b.here-a.here))))
 	explained := symmetric(direct) + symmetric(a.Estimate) + symmetric(b.Estimate) + blur
-	// A direct way that proves less than what is proved of both says nothing of them: what remains is its own. Agents stamp their
-	// questions to each other by themselves, kernels those to the control plane.
+	// A direct way that proves less than what is proved of both says nothing of them: what remains is its own.
 	finer := direct.Bound <= a.Bound+b.Bound
 	for _, of := range []int{w.from, w.to} {
 		f := l.found[of]

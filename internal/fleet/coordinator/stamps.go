@@ -25,7 +25,7 @@ const (
 // stamps compares agents' clocks with this one by what kernels stamp. Agents dial out, so what they ask is the machine of the
 // control plane; the coordinator asks it as well, unless it has its clock.
 type stamps struct {
-	socket *clocksync.Stamped
+	socket *clocksync.Socket
 	same   bool
 }
 
@@ -37,7 +37,7 @@ func newStamps(nc *nats.Conn) *stamps {
 	}
 	mine, err := socket.Sight(timePatience)
 	if err != nil {
-		_ = socket.Close() // nothing was lost
+		socket.Close()
 		return nil
 	}
 	// Or a machine was resumed from another one's snapshot.
@@ -47,7 +47,7 @@ func newStamps(nc *nats.Conn) *stamps {
 
 func (s *stamps) close() {
 	if s != nil {
-		_ = s.socket.Close()
+		s.socket.Close()
 	}
 }
 
