@@ -88,13 +88,15 @@ func (d *decider) pairs() Verdict {
 				hi, smaller = q.high, q.high < 1
 			}
 		}
-		yes, no := larger, smaller
-		switch margin := 1 + d.t.Margin; {
+		yes, no, margin := larger, smaller, 1+d.t.Margin
+		same := d.t.Margin > 0 && (!isLow || l.Bounded) && (!isHigh || h.Bounded) && lo >= 1/margin && hi <= margin
+		switch {
 		case d.t.Kind == KindEquivalent:
-			yes = (!isLow || l.Bounded) && (!isHigh || h.Bounded) && lo >= 1/margin && hi <= margin
-			no = larger && lo > margin || smaller && hi < 1/margin
+			yes, no = same, larger && lo > margin || smaller && hi < 1/margin
 		case more(name):
-			yes, no = smaller, larger
+			yes, no = smaller, larger || same && !smaller
+		default:
+			no = smaller || same && !larger
 		}
 		if isLow || isHigh {
 			d.say("%s: %s ÷ %s is %s", name, d.t.B, d.t.A, between(low, high, l, h, isLow, isHigh))

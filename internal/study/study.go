@@ -249,7 +249,7 @@ type Conclusion struct {
 
 // The kinds of tests.
 const (
-	KindFaster      = "faster"      // A is below B at each of Figures, round by round
+	KindFaster      = "faster"      // A is below B at each of Figures, round by round; the same within Margin, if there is one, is not
 	KindBelow       = "below"       // the figures of Cells are below Bound
 	KindAbove       = "above"       // the figures of Cells are above Bound
 	KindRatio       = "ratio"       // A's figure ÷ B's is AtLeast, or AtMost

@@ -15,7 +15,7 @@ type kind struct {
 // kinds returns the kinds of tests with their fields.
 func kinds() map[string]kind {
 	return map[string]kind{
-		KindFaster:      {takes: []string{"a", "b", "figures"}},
+		KindFaster:      {takes: []string{"a", "b", "figures", "margin?"}},
 		KindBelow:       {takes: []string{"cells", "figures", "bound"}},
 		KindAbove:       {takes: []string{"cells", "figures", "bound"}},
 		KindRatio:       {takes: []string{"a", "b", "figures", "at_least|at_most"}, figures: 1},
@@ -57,12 +57,12 @@ func (c *checker) test(t *Test, at ...any) {
 	k := kinds()[t.Kind]
 	given := t.given()
 	for _, name := range k.takes {
-		if !slices.Contains(given, name) {
+		if !strings.HasSuffix(name, "?") && !slices.Contains(given, name) {
 			c.fail(fmt.Sprintf("a test of the kind %s needs %s", t.Kind, strings.ReplaceAll(name, "|", " or ")), "it takes "+strings.Join(k.takes, ", "), at...)
 		}
 	}
 	for _, name := range given {
-		if !slices.Contains(k.takes, name) {
+		if !slices.Contains(k.takes, name) && !slices.Contains(k.takes, name+"?") {
 			c.fail(fmt.Sprintf("a test of the kind %s takes no %s", t.Kind, strings.ReplaceAll(name, "|", " or ")), "it takes "+strings.Join(k.takes, ", "), at...)
 		}
 	}

@@ -13,7 +13,11 @@ func (t *Test) String() string {
 	cells := strings.Join(t.Cells, ", ")
 	switch t.Kind {
 	case KindFaster:
-		return fmt.Sprintf("%s is faster than %s at %s", t.A, t.B, figures)
+		text := fmt.Sprintf("%s is faster than %s at %s", t.A, t.B, figures)
+		if t.Margin > 0 {
+			text += fmt.Sprintf(", and not the same within %s", spell.Percent(t.Margin))
+		}
+		return text
 	case KindEquivalent:
 		return fmt.Sprintf("%s and %s differ by at most %s at %s", t.A, t.B, spell.Percent(t.Margin), figures)
 	case KindRatio:
