@@ -53,6 +53,8 @@ const (
 	DesignFleet       DesignReason = "fleet"            // a fleet makes one run at a time
 	DesignRounds      DesignReason = "rounds"           // of a study: fewer than six rounds compare nothing
 	DesignPartner     DesignReason = "partner"          // of a study: the other side's broker is not here
+	DesignPilot       DesignReason = "pilot"            // of a study: a run of the pilot failed, which the trials tell more of
+	DesignRefused     DesignReason = "refused"          // of a study: one side was refused, so the other one is made without it
 )
 
 // Slices says when a load is due: for On from After on, in each Every of its warm-up and window, in ns. In the rest the

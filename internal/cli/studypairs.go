@@ -132,7 +132,7 @@ func (s *studyRuns) arrange(ctx context.Context) (done bool, err error) {
 		case s.stops.ending():
 			return false, nil
 		case err != nil: // the trials will say more
-			d, why = &result.Design{Kind: result.DesignApart, Reason: result.DesignNotBoth}, oneLine(err.Error())
+			d, why = &result.Design{Kind: result.DesignApart, Reason: result.DesignPilot}, oneLine(err.Error())
 		}
 		d.Looks = []int{s.planned.cells[x.Cells[0]].Rounds}
 		if err := s.ChoosePair(i, d); err != nil {
@@ -163,7 +163,7 @@ func (s *studyRuns) both(turns *[2]trials.Turn) (states [2]trials.State, errs [2
 		return states, errs
 	}
 	// What one broker does not do it does not do in the other rounds either: these, and what waited for it, are made alone.
-	if err := s.ChoosePair(pair, fixedPair(result.DesignApart, result.DesignNotBoth, s.cellOf(turns[0].Trial).Rounds)); err != nil {
+	if err := s.ChoosePair(pair, fixedPair(result.DesignApart, result.DesignRefused, s.cellOf(turns[0].Trial).Rounds)); err != nil {
 		errs[0] = errors.Join(errs[0], err)
 	}
 	for k := range turns {

@@ -62,6 +62,10 @@ func Apart(d *result.Design) string {
 		return "fewer than six rounds compare nothing"
 	case result.DesignPartner:
 		return "the other one's broker was not here"
+	case result.DesignPilot:
+		return "a run of the pilot failed"
+	case result.DesignRefused:
+		return "one of them was refused"
 	}
 	return ""
 }
