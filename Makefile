@@ -35,7 +35,7 @@ TESTING  := -count=1 -p=1 -parallel=4 -timeout=25m
 # what waits is beside what computes.
 PATIENT   = $(shell $(GO) list ./drivers/pulsar ./drivers/all ./internal/judge ./internal/brokers/... ./drivers/amqp10 ./internal/model \
 	./drivers/jetstream ./drivers/mqtt ./drivers/rabbitmqstream ./drivers/kafka ./internal/sweep ./drivers/... ./driver/... ./result/... ./scenario/... \
-	$(addprefix ./internal/,cli/manual compare engine/enginetest filelock integrity jsonschema/... keys loglinear report ring schedule spell/... stats study trials))
+	$(addprefix ./internal/,cli/manual compare engine/enginetest filelock fleet/merge integrity jsonschema/... keys loglinear report ring schedule spell/... stats study trials))
 # So do these where the race detector runs: what they judge of time is left out there.
 RACING    = $(shell $(GO) list ./internal/engine) $(PATIENT)
 # As many at a time on two processors: most of them wait.
