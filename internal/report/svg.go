@@ -18,7 +18,7 @@ const (
 	svgSmallWidth  = 520 // beside another
 	svgSmallHeight = 340
 
-	svgLeft   = 74.0
+	svgLeft   = 82.0
 	svgRight  = 36.0
 	svgBottom = 46.0
 	svgTop    = 14.0
