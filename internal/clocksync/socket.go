@@ -189,11 +189,13 @@ func (s *Socket) take(frame []byte, from netip.AddrPort, stamp, came int64) {
 	if s.peer.IsValid() && unmapped(from) != s.peer {
 		return
 	}
-	if f, err := parseStampFrame(frame, &s.ask); err == nil && f.answer {
-		if s.asked != nil && s.asked.number == f.number {
-			s.asked.take(f, stamp, came)
+	if s.asked != nil { // a socket that only answers has no such key
+		if f, err := parseStampFrame(frame, &s.ask); err == nil && f.answer {
+			if s.asked.number == f.number {
+				s.asked.take(f, stamp, came)
+			}
+			return
 		}
-		return
 	}
 	for i := range s.keys {
 		if f, err := parseStampFrame(frame, &s.keys[i]); err == nil && !f.answer {
